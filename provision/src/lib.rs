@@ -1,0 +1,1 @@
+//! whence-provision
