@@ -37,7 +37,11 @@ pub struct DeadLetter {
     /// Length of the input in bytes.
     pub size: u64,
     /// The input's bytes, cut to what a message can hold; base64 in JSON.
-    #[serde(default, serialize_with = "to_base64", deserialize_with = "from_base64")]
+    #[serde(
+        default,
+        serialize_with = "to_base64",
+        deserialize_with = "from_base64"
+    )]
     pub input: Vec<u8>,
 }
 
@@ -50,5 +54,7 @@ fn to_base64<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Err
 }
 
 fn from_base64<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
-    STANDARD.decode(String::deserialize(deserializer)?).map_err(de::Error::custom)
+    STANDARD
+        .decode(String::deserialize(deserializer)?)
+        .map_err(de::Error::custom)
 }

@@ -28,7 +28,9 @@ impl Provenance {
 
     /// The reverse of [`Provenance::as_str`].
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::Upstream, Self::Wiki, Self::Local].into_iter().find(|p| p.as_str() == text)
+        [Self::Upstream, Self::Wiki, Self::Local]
+            .into_iter()
+            .find(|p| p.as_str() == text)
     }
 }
 
@@ -68,7 +70,9 @@ impl TicketKey {
     /// # Errors
     /// When there are fewer than four tokens or one of them is not ours.
     pub fn from_subject(subject: &str) -> Result<Self, TokenError> {
-        let refused = || TokenError { token: subject.to_owned() };
+        let refused = || TokenError {
+            token: subject.to_owned(),
+        };
         let mut tokens = subject.rsplit('.');
         let mut next = || tokens.next().ok_or_else(refused);
         let (ticket, scope, source, provenance) = (next()?, next()?, next()?, next()?);

@@ -36,7 +36,9 @@ pub fn encode_token(text: &str) -> String {
 /// # Errors
 /// When `token` holds a byte or an escape that the encoder never writes.
 pub fn decode_token(token: &str) -> Result<String, TokenError> {
-    let refused = || TokenError { token: token.to_owned() };
+    let refused = || TokenError {
+        token: token.to_owned(),
+    };
     if token == "=" {
         return Ok(String::new());
     }
@@ -44,7 +46,10 @@ pub fn decode_token(token: &str) -> Result<String, TokenError> {
     let mut rest = token.bytes();
     while let Some(byte) = rest.next() {
         if byte == b'=' {
-            let pair = [rest.next().ok_or_else(refused)?, rest.next().ok_or_else(refused)?];
+            let pair = [
+                rest.next().ok_or_else(refused)?,
+                rest.next().ok_or_else(refused)?,
+            ];
             let digits = std::str::from_utf8(&pair).map_err(|_| refused())?;
             bytes.push(u8::from_str_radix(digits, 16).map_err(|_| refused())?);
         } else {
@@ -53,5 +58,9 @@ pub fn decode_token(token: &str) -> Result<String, TokenError> {
     }
     let text = String::from_utf8(bytes).map_err(|_| refused())?;
     // Only the canonical spelling is accepted: one text, one token.
-    if encode_token(&text) == token { Ok(text) } else { Err(refused()) }
+    if encode_token(&text) == token {
+        Ok(text)
+    } else {
+        Err(refused())
+    }
 }

@@ -57,7 +57,9 @@ fn from_base64<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f32>, D
     let bytes = STANDARD.decode(text).map_err(de::Error::custom)?;
     let (words, rest) = bytes.as_chunks::<4>();
     if !rest.is_empty() {
-        return Err(de::Error::custom("a vector's length is not a multiple of four bytes"));
+        return Err(de::Error::custom(
+            "a vector's length is not a multiple of four bytes",
+        ));
     }
     Ok(words.iter().map(|word| f32::from_le_bytes(*word)).collect())
 }

@@ -36,11 +36,19 @@ impl LogError {
         what: impl Into<String>,
         source: impl Into<Box<dyn Error + Send + Sync>>,
     ) -> Self {
-        Self { what: what.into(), kind, source: Some(source.into()) }
+        Self {
+            what: what.into(),
+            kind,
+            source: Some(source.into()),
+        }
     }
 
     /// An error that is ours alone.
     pub fn bare(kind: LogErrorKind, what: impl Into<String>) -> Self {
-        Self { what: what.into(), kind, source: None }
+        Self {
+            what: what.into(),
+            kind,
+            source: None,
+        }
     }
 }

@@ -52,12 +52,32 @@ pub struct Input<T> {
     pub key: TicketKey,
     /// Which state of it.
     pub revision: Revision,
-    /// Which stages made the message.
+    /// The recipe that the output will carry: see [`Stage::recipe`].
     pub recipe: Recipe,
     /// W3C `traceparent`.
     pub trace: Option<String>,
     /// The body.
     pub body: T,
+}
+
+impl<T> Input<T> {
+    /// The same message around another body.
+    pub fn around<U>(self, body: U) -> Input<U> {
+        let Self {
+            key,
+            revision,
+            recipe,
+            trace,
+            body: _,
+        } = self;
+        Input {
+            key,
+            revision,
+            recipe,
+            trace,
+            body,
+        }
+    }
 }
 
 /// The output that stands in the output stream for the same ticket, as a cache
@@ -121,22 +141,34 @@ pub struct StageError {
 impl StageError {
     /// A server is away or slow.
     pub fn transient(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self { kind: ErrorKind::Transient, source: source.into() }
+        Self {
+            kind: ErrorKind::Transient,
+            source: source.into(),
+        }
     }
 
     /// The input cannot be understood.
     pub fn malformed(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self { kind: ErrorKind::Malformed, source: source.into() }
+        Self {
+            kind: ErrorKind::Malformed,
+            source: source.into(),
+        }
     }
 
     /// The input cannot be accepted.
     pub fn refused(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self { kind: ErrorKind::Refused, source: source.into() }
+        Self {
+            kind: ErrorKind::Refused,
+            source: source.into(),
+        }
     }
 
     /// No message can be handled.
     pub fn fatal(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self { kind: ErrorKind::Fatal, source: source.into() }
+        Self {
+            kind: ErrorKind::Fatal,
+            source: source.into(),
+        }
     }
 }
 
