@@ -70,7 +70,7 @@ impl Edge {
     }
 
     /// The durable consumers of the stream. CHUNKS has one for each model.
-    pub(crate) fn consumers(&self, models: &[String]) -> Vec<String> {
+    pub fn consumers(&self, models: &[String]) -> Vec<String> {
         match self {
             Edge::Chunks => models
                 .iter()

@@ -50,6 +50,15 @@ pub(crate) struct Scanned {
 }
 
 impl Log {
+    /// How many tickets the selection holds in the stream of `edge`, tombstones
+    /// included.
+    ///
+    /// # Errors
+    /// When the log cannot be read to its end.
+    pub async fn count(&self, edge: &Edge, selection: &Selection) -> Result<u64, LogError> {
+        Ok(self.scan(edge, selection, true).await?.len() as u64)
+    }
+
     /// All messages of the selection that stood in the stream when the walk
     /// began, and perhaps later ones, in stream order.
     pub(crate) async fn scan(

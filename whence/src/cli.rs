@@ -1,0 +1,231 @@
+//! The commands, their flags and their help.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// A searchable mirror of the prose in your tickets, merge requests and wikis.
+///
+/// Answers why something is as it is, and where that was argued.
+#[derive(Debug, Parser)]
+#[command(name = "whence", version, propagate_version = true, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What every command takes.
+#[derive(Debug, Args)]
+pub(crate) struct Global {
+    /// Configuration file [default: whence.toml, where it exists]
+    #[arg(long, global = true, value_name = "FILE", env = "WHENCE_CONFIG")]
+    pub(crate) config: Option<PathBuf>,
+    /// Folder that holds everything Whence keeps [default: .whence]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// Say more on stderr; twice for everything
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+    /// Say only what went wrong
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Start everything: servers, stages, harvest and the query service
+    Up(Up),
+    /// Ask a question
+    Search(Search),
+    /// Show how far the pipeline is
+    Status(Output),
+    /// Count what is searchable
+    Stats(Output),
+    /// Harvest sources once, into the log
+    Harvest(Harvest),
+    /// Look at what could not be processed, and try again
+    Dead(Dead),
+    /// Run stages again from what the log holds
+    Replay(Replay),
+    /// Measure search quality on questions with known answers
+    Eval(Eval),
+    /// Say what is missing here and how to get it
+    Doctor(Output),
+    /// Create streams, buckets and tables, and nothing else
+    Setup,
+    /// Run one stage as a process of its own
+    #[command(subcommand)]
+    Stage(Stage),
+}
+
+/// One stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Subcommand, ValueEnum)]
+pub(crate) enum Stage {
+    /// Raw payloads to documents
+    Normalize,
+    /// Documents to chunks
+    Chunk,
+    /// Chunks to vectors
+    Embed,
+    /// Vectors to rows
+    Index,
+    /// Rows to answers, over HTTP
+    Query,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Up {
+    /// What to harvest, as often as needed: `archive:FILE|FOLDER|URL`,
+    /// `wiki:FOLDER`, `ticket:FILE.json`
+    #[arg(long = "source", value_name = "SOURCE")]
+    pub(crate) sources: Vec<String>,
+    /// End when everything that was harvested is searchable
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// Leave a stage to a process of its own, as often as needed
+    #[arg(long = "without", value_name = "STAGE", value_enum)]
+    pub(crate) without: Vec<Stage>,
+    /// Where the query service listens [default: 127.0.0.1:7777]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Option<std::net::SocketAddr>,
+    #[command(flatten)]
+    pub(crate) prune: Prune,
+    /// Print the summary of --once as JSON
+    #[arg(long, requires = "once")]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Prune {
+    /// Most tickets that one pass may delete because a listing no longer has
+    /// them, in percent of those known
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
+    pub(crate) max_prune: Option<u8>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Harvest {
+    /// What to harvest [default: the sources of the configuration]
+    #[arg(value_name = "SOURCE")]
+    pub(crate) sources: Vec<String>,
+    /// Take over from a harvest that seems to run elsewhere
+    #[arg(long)]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) prune: Prune,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Output {
+    /// Print JSON, for programs
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Search {
+    /// The question, in your own words
+    #[arg(required = true, value_name = "QUESTION")]
+    pub(crate) question: Vec<String>,
+    /// How many hits
+    #[arg(short = 'k', long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=200))]
+    pub(crate) limit: u32,
+    /// Which way to search
+    #[arg(long, value_name = "MODE", default_value = "hybrid")]
+    pub(crate) mode: String,
+    /// Narrow it: NAME=VALUE, as often as needed (source, project, kind,
+    /// provenance, ticket, author, label, state, created-after …)
+    #[arg(short, long = "filter", value_name = "NAME=VALUE")]
+    pub(crate) filters: Vec<String>,
+    /// Show each leg's rank, score and time
+    #[arg(long)]
+    pub(crate) explain: bool,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Dead {
+    #[command(subcommand)]
+    pub(crate) command: DeadCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DeadCommand {
+    /// List dead letters, oldest first
+    List(Output),
+    /// Show one with its causes and its input
+    Show {
+        /// The letter's number or subject in `whence dead list`
+        letter: String,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Send one, or all, through its stage again
+    Retry(DeadSelection),
+    /// Forget one, or all; the input stays in its stream
+    Drop(DeadSelection),
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct DeadSelection {
+    /// The letter's number or subject in `whence dead list`
+    #[arg(value_name = "LETTER")]
+    pub(crate) letter: Option<String>,
+    /// Every letter
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+/// The streams a replay can start from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReplayFrom {
+    /// After a normalizer fix
+    Raw,
+    /// After a change of chunking
+    Docs,
+    /// For a new model
+    Chunks,
+    /// After a change of the schema
+    Vectors,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Replay {
+    /// The stream to start from
+    #[arg(long, value_name = "STREAM", value_enum)]
+    pub(crate) from: ReplayFrom,
+    /// Only this kind of system: github, wiki …
+    #[arg(long)]
+    pub(crate) source: Option<String>,
+    /// Only this repository, project or wiki
+    #[arg(long)]
+    pub(crate) project: Option<String>,
+    /// Only this ticket of the project
+    #[arg(long, requires = "project")]
+    pub(crate) ticket: Option<String>,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Tickets under way at a time; a live edit waits behind that many
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pub(crate) window: u64,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Eval {
+    /// Folder with `queries.*.jsonl` and, for --fresh, `*.archive.json`
+    pub(crate) folder: PathBuf,
+    /// Build a throw-away index from the folder's archives first; else the
+    /// running one is asked
+    #[arg(long)]
+    pub(crate) fresh: bool,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}

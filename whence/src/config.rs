@@ -1,0 +1,277 @@
+//! The configuration: defaults, then `whence.toml`, then `WHENCE_…` variables,
+//! then flags. An unknown key is an error that names file and key.
+
+use anyhow::{Context, Result, bail};
+use figment::{
+    Figment,
+    providers::{Env, Format, Serialized, Toml},
+};
+use serde::{Deserialize, Serialize};
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
+
+/// The file that is read where none is named.
+const DEFAULT_FILE: &str = "whence.toml";
+
+/// Everything that can be set.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Config {
+    /// Folder that holds everything Whence keeps.
+    pub(crate) data: PathBuf,
+    /// What to harvest.
+    pub(crate) sources: Vec<String>,
+    pub(crate) nats: Nats,
+    pub(crate) postgres: Postgres,
+    pub(crate) model: Model,
+    pub(crate) chunk: Chunk,
+    pub(crate) harvest: Harvest,
+    pub(crate) query: Query,
+    pub(crate) workers: Workers,
+    pub(crate) provision: Provision,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            data: PathBuf::from(".whence"),
+            sources: Vec::new(),
+            nats: Nats::default(),
+            postgres: Postgres::default(),
+            model: Model::default(),
+            chunk: Chunk::default(),
+            harvest: Harvest::default(),
+            query: Query::default(),
+            workers: Workers::default(),
+            provision: Provision::default(),
+        }
+    }
+}
+
+/// `[nats]`: the log.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Nats {
+    /// A server that already runs: `nats://host:4222`. Absent: `up` starts one.
+    pub(crate) url: Option<Secret>,
+    /// Credentials file (JWT and seed).
+    pub(crate) credentials_file: Option<PathBuf>,
+    /// Copies of every stream; more than 1 needs a cluster.
+    pub(crate) replicas: Option<usize>,
+}
+
+/// `[postgres]`: the store.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Postgres {
+    /// A server that already runs, with pgvector at hand:
+    /// `postgres://user@host/database`. Absent: `up` starts one.
+    pub(crate) url: Option<Secret>,
+}
+
+/// `[model]`: the encoder.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Model {
+    /// An entry of `models.toml`.
+    pub(crate) name: String,
+    /// Threads of the encoder. Absent: one for each core.
+    pub(crate) threads: Option<usize>,
+}
+
+impl Default for Model {
+    fn default() -> Self {
+        Self { name: "minilm".to_owned(), threads: None }
+    }
+}
+
+/// `[chunk]`: how texts are cut.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Chunk {
+    /// Most tokens of a chunk, its prefix included; at most 512.
+    pub(crate) max_tokens: usize,
+    /// Prefixes of `PROJ-12` references in tickets of systems that number
+    /// theirs otherwise.
+    pub(crate) project_keys: Vec<String>,
+}
+
+impl Default for Chunk {
+    fn default() -> Self {
+        Self { max_tokens: 200, project_keys: Vec::new() }
+    }
+}
+
+/// `[harvest]`: when and how.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Harvest {
+    /// Seconds between passes over a source while `up` runs.
+    pub(crate) interval_seconds: u64,
+    /// Most tickets that one pass may delete because a listing no longer has
+    /// them, in percent of those known.
+    pub(crate) max_prune: u8,
+}
+
+impl Default for Harvest {
+    fn default() -> Self {
+        Self { interval_seconds: 15, max_prune: 20 }
+    }
+}
+
+/// `[query]`: the query service.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Query {
+    /// Where it listens; loopback only.
+    pub(crate) listen: SocketAddr,
+}
+
+impl Default for Query {
+    fn default() -> Self {
+        Self { listen: SocketAddr::from(([127, 0, 0, 1], 7777)) }
+    }
+}
+
+/// `[workers]`: tickets in work at a time, by stage.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Workers {
+    pub(crate) normalize: usize,
+    pub(crate) chunk: usize,
+    pub(crate) embed: usize,
+    pub(crate) index: usize,
+}
+
+impl Default for Workers {
+    fn default() -> Self {
+        Self { normalize: 8, chunk: 8, embed: 8, index: 8 }
+    }
+}
+
+/// `[provision]`: where servers and files come from.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Provision {
+    /// Cache folder of downloaded packages.
+    pub(crate) cache: Option<PathBuf>,
+    /// An installed `nats-server`.
+    pub(crate) nats_server: Option<PathBuf>,
+    /// The folder with an installed `postgres` and `initdb`.
+    pub(crate) postgres_bin: Option<PathBuf>,
+    /// An installed `libonnxruntime.so`.
+    pub(crate) onnxruntime: Option<PathBuf>,
+}
+
+/// A value that may hold a password: never shown.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Secret(String);
+
+impl Secret {
+    pub(crate) fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("…")
+    }
+}
+
+impl Config {
+    /// Reads the configuration. `file` must exist where it is given.
+    pub(crate) fn load(file: Option<&Path>) -> Result<Self> {
+        let path = file.unwrap_or(Path::new(DEFAULT_FILE));
+        if file.is_some() && !path.is_file() {
+            bail!("there is no configuration file {}", path.display());
+        }
+        let figment = Figment::from(Serialized::defaults(Config::default()))
+            .merge(Toml::file_exact(path))
+            .merge(Env::prefixed("WHENCE_").ignore(&["cache", "config", "log", "eval_dir"]).split("__"));
+        let config: Config = figment.extract().map_err(explain)?;
+        config.check().with_context(|| format!("the configuration {} is wrong", path.display()))?;
+        Ok(config)
+    }
+
+    fn check(&self) -> Result<()> {
+        if !(32..=512).contains(&self.chunk.max_tokens) {
+            bail!("chunk.max_tokens is {}; it must be 32 to 512", self.chunk.max_tokens);
+        }
+        if self.harvest.max_prune > 100 {
+            bail!("harvest.max_prune is {}; it is a percentage", self.harvest.max_prune);
+        }
+        if self.harvest.interval_seconds == 0 {
+            bail!("harvest.interval_seconds is 0; it must be 1 or more");
+        }
+        if !self.query.listen.ip().is_loopback() {
+            bail!(
+                "query.listen is {}; only loopback addresses are served, such as 127.0.0.1:7777",
+                self.query.listen
+            );
+        }
+        Ok(())
+    }
+}
+
+/// One sentence that names the key and where it was set.
+fn explain(error: figment::Error) -> anyhow::Error {
+    let sentences: Vec<String> = error
+        .into_iter()
+        .map(|one| {
+            let key = one.path.join(".");
+            let place = match one.metadata.as_ref().and_then(|m| m.source.as_ref()) {
+                Some(source) => source.to_string(),
+                None => one
+                    .metadata
+                    .as_ref()
+                    .map_or("the configuration".to_owned(), |m| m.name.to_string()),
+            };
+            let key = if key.is_empty() { String::new() } else { format!(" at key `{key}`") };
+            format!("{place}{key}: {}", one.kind)
+        })
+        .collect();
+    anyhow::anyhow!("{}", sentences.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn load(text: &str) -> Result<Config> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("w.toml");
+        std::fs::write(&file, text).unwrap();
+        Config::load(Some(&file))
+    }
+
+    #[test]
+    fn an_unknown_key_is_named_with_its_file() {
+        let error = load("[query]\nlisten_on = \"x\"").unwrap_err().to_string();
+        assert!(error.contains("w.toml"), "{error}");
+        assert!(error.contains("listen_on"), "{error}");
+        assert!(error.contains("query"), "{error}");
+    }
+
+    #[test]
+    fn a_wrong_type_is_named_with_its_key() {
+        let error = load("[chunk]\nmax_tokens = \"many\"").unwrap_err().to_string();
+        assert!(error.contains("chunk.max_tokens"), "{error}");
+    }
+
+    #[test]
+    fn only_loopback_is_served() {
+        let error = format!("{:#}", load("[query]\nlisten = \"0.0.0.0:7777\"").unwrap_err());
+        assert!(error.contains("loopback"), "{error}");
+    }
+
+    #[test]
+    fn a_password_is_not_shown() {
+        let config = load("[postgres]\nurl = \"postgres://me:secret@host/db\"").unwrap();
+        assert!(!format!("{config:?}").contains("secret"));
+    }
+}
