@@ -159,22 +159,23 @@ struct Pieces {
 
 impl Pieces {
     fn keep(&mut self, scan: &Scan<'_>, range: Range<usize>) {
+        if range.start >= range.end {
+            return;
+        }
         let mut range = range;
-        let mut fill = std::mem::take(&mut self.fill);
         // Where something was taken out, one space is enough, and none begins a
         // line.
         if self.touched && (self.text.is_empty() || self.text.ends_with(' ')) {
-            fill = "";
-            let piece = &scan.source[range.clone()];
-            let spaces = piece.len() - piece.trim_start_matches(' ').len();
-            range.start += if self.text.is_empty() { 0 } else { spaces };
+            self.fill = "";
+            if !self.text.is_empty() {
+                let piece = &scan.source[range.clone()];
+                range.start += piece.len() - piece.trim_start_matches(' ').len();
+            }
         }
-        if range.start < range.end {
-            self.text.push_str(fill);
+        if !range.is_empty() {
+            self.text.push_str(self.fill);
             self.text.push_str(&scan.source[range.clone()]);
-            self.kept.push((fill, range));
-        } else {
-            self.fill = fill;
+            self.kept.push((std::mem::take(&mut self.fill), range));
         }
     }
 }
