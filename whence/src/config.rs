@@ -6,6 +6,7 @@ use figment::{
     Figment,
     providers::{Env, Format, Serialized, Toml},
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{
     net::SocketAddr,
@@ -16,20 +17,28 @@ use std::{
 const DEFAULT_FILE: &str = "whence.toml";
 
 /// Everything that can be set.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Config {
     /// Folder that holds everything Whence keeps.
     pub(crate) data: PathBuf,
     /// What to harvest.
     pub(crate) sources: Vec<String>,
+    /// The log.
     pub(crate) nats: Nats,
+    /// The store.
     pub(crate) postgres: Postgres,
+    /// The encoder.
     pub(crate) model: Model,
+    /// How texts are cut.
     pub(crate) chunk: Chunk,
+    /// When and how sources are read.
     pub(crate) harvest: Harvest,
+    /// The query service.
     pub(crate) query: Query,
+    /// Tickets in work at a time, by stage.
     pub(crate) workers: Workers,
+    /// Where servers and files come from.
     pub(crate) provision: Provision,
 }
 
@@ -50,8 +59,8 @@ impl Default for Config {
     }
 }
 
-/// `[nats]`: the log.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+/// The log.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Nats {
     /// A server that already runs: `nats://host:4222`. Absent: `up` starts one.
@@ -62,8 +71,8 @@ pub(crate) struct Nats {
     pub(crate) replicas: Option<usize>,
 }
 
-/// `[postgres]`: the store.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+/// The store.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Postgres {
     /// A server that already runs, with pgvector at hand:
@@ -71,8 +80,8 @@ pub(crate) struct Postgres {
     pub(crate) url: Option<Secret>,
 }
 
-/// `[model]`: the encoder.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// The encoder.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Model {
     /// An entry of `models.toml`.
@@ -87,8 +96,8 @@ impl Default for Model {
     }
 }
 
-/// `[chunk]`: how texts are cut.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// How texts are cut.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Chunk {
     /// Most tokens of a chunk, its prefix included; at most 512.
@@ -104,8 +113,8 @@ impl Default for Chunk {
     }
 }
 
-/// `[harvest]`: when and how.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// When and how.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Harvest {
     /// Seconds between passes over a source while `up` runs.
@@ -121,8 +130,8 @@ impl Default for Harvest {
     }
 }
 
-/// `[query]`: the query service.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// The query service.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Query {
     /// Where it listens; loopback only.
@@ -135,13 +144,17 @@ impl Default for Query {
     }
 }
 
-/// `[workers]`: tickets in work at a time, by stage.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// Tickets in work at a time, by stage.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Workers {
+    /// Tickets in work at a time in one worker of normalize.
     pub(crate) normalize: usize,
+    /// Tickets in work at a time in one worker of chunk.
     pub(crate) chunk: usize,
+    /// Tickets in work at a time in one worker of embed.
     pub(crate) embed: usize,
+    /// Tickets in work at a time in one worker of index.
     pub(crate) index: usize,
 }
 
@@ -151,8 +164,8 @@ impl Default for Workers {
     }
 }
 
-/// `[provision]`: where servers and files come from.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+/// Where servers and files come from.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Provision {
     /// Cache folder of downloaded packages.
@@ -166,7 +179,7 @@ pub(crate) struct Provision {
 }
 
 /// A value that may hold a password: never shown.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub(crate) struct Secret(String);
 
