@@ -1,0 +1,8 @@
+//! The tables against a real Postgres: a database for each test.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod apply;
+mod laws;
+mod schema;
+mod server;
+mod tickets;
