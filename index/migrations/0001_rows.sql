@@ -48,6 +48,8 @@ CREATE TABLE tickets (
     chunk_count integer NOT NULL,
     -- Lexical length of the text seen at visibility 0, 1, 2.
     lexical_len integer[] NOT NULL,
+    -- The sum of the chunks' lexical lengths.
+    chunks_len  integer NOT NULL,
     UNIQUE (provenance, source, scope, ticket)
 );
 CREATE INDEX tickets_id ON tickets (lower(id));

@@ -1,1 +1,34 @@
-//! whence-query
+//! Rows → answers: dense and lexical recall, filters inside both, fusion, and
+//! the HTTP face.
+//!
+//! Everything is read from the tables that `index` writes; nothing is kept here
+//! but a count of the corpus for some seconds.
+
+mod config;
+mod corpus;
+mod encoder;
+mod error;
+pub mod eval;
+mod exact;
+mod fetch;
+mod filters;
+mod fuse;
+pub mod http;
+mod pool;
+mod recall;
+mod request;
+mod response;
+mod search;
+mod snippet;
+mod sql;
+mod terms;
+
+pub use config::{Bm25, Fusion, SearchConfig};
+pub use deadpool_postgres::Pool;
+pub use encoder::{EncodeError, QueryEncoder};
+pub use error::{ErrorBody, SearchError};
+pub use filters::{FILTERS, Filter, Filters, Repeat};
+pub use pool::pool;
+pub use request::{GroupBy, MAX_K, MAX_QUERY_BYTES, Mode, SearchRequest};
+pub use response::{Degraded, Hit, HitChunk, Leg, Legs, SearchResponse, Took};
+pub use search::SearchService;

@@ -1,0 +1,119 @@
+//! Filters → SQL, as a function of values.
+
+use super::{
+    FILTERS, Filters,
+    parse::time,
+    table::{On, Takes},
+};
+use crate::sql::{Value, Values};
+
+/// What a statement must respect.
+#[derive(Clone, Debug)]
+pub(crate) struct Conditions {
+    ticket: Vec<(&'static str, Value)>,
+    chunk: Vec<(&'static str, Value)>,
+    /// Up to which level text is seen.
+    pub(crate) visibility: i16,
+}
+
+impl Conditions {
+    pub(crate) fn of(filters: &Filters) -> Self {
+        let mut conditions = Self {
+            ticket: Vec::new(),
+            chunk: Vec::new(),
+            visibility: 0,
+        };
+        for filter in FILTERS {
+            let given = filters.get(filter.name);
+            let Some(first) = given.first() else { continue };
+            let value = match filter.takes {
+                // It was read before.
+                Takes::Time => Value::Time(time(first).unwrap_or_default()),
+                _ => Value::Texts(given.to_vec()),
+            };
+            match (filter.on)(given) {
+                On::Ticket(sql) => conditions.ticket.push((sql, value)),
+                On::Chunk(sql) => conditions.chunk.push((sql, value)),
+                On::Visibility => {
+                    conditions.visibility = match first.as_str() {
+                        "internal" => 1,
+                        "confidential" => 2,
+                        _ => 0,
+                    };
+                }
+            }
+        }
+        conditions
+    }
+
+    /// Whether every visible chunk passes.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ticket.is_empty() && self.chunk.is_empty()
+    }
+
+    /// Whether some filter looks at the chunk.
+    pub(crate) fn on_chunks(&self) -> bool {
+        !self.chunk.is_empty()
+    }
+
+    /// ` AND …` on the ticket `t`; empty where there is nothing to say.
+    pub(crate) fn on_ticket_sql(&self, values: &mut Values) -> String {
+        clauses(&self.ticket, values)
+    }
+
+    /// ` AND …` on the chunk `c` and its ticket `t`, visibility included.
+    pub(crate) fn on_chunk_sql(&self, values: &mut Values) -> String {
+        let level = values.bind(Value::Small(self.visibility));
+        let (ticket, chunk) = (clauses(&self.ticket, values), clauses(&self.chunk, values));
+        format!(" AND c.visibility <= {level}{ticket}{chunk}")
+    }
+}
+
+fn clauses(of: &[(&'static str, Value)], values: &mut Values) -> String {
+    let mut sql = String::new();
+    for (clause, value) in of {
+        let place = values.bind(value.clone());
+        sql.push_str(" AND ");
+        sql.push_str(&clause.replace("{}", &place));
+    }
+    sql
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn sql(filters: &Filters) -> String {
+        let conditions = Conditions::of(filters);
+        let mut values = Values::default();
+        let chunk = conditions.on_chunk_sql(&mut values);
+        format!("{chunk}\n{values:?}")
+    }
+
+    #[test]
+    fn every_filter_as_sql() {
+        for filter in FILTERS {
+            let mut filters = Filters::default()
+                .with(filter.name, filter.example)
+                .unwrap();
+            if filter.name == "kind" {
+                filters.add("kind", "comment").unwrap();
+            }
+            insta::assert_snapshot!(filter.name, sql(&filters));
+        }
+    }
+
+    #[test]
+    fn all_filters_at_once() {
+        let mut filters = Filters::default();
+        for filter in FILTERS {
+            filters.add(filter.name, filter.example).unwrap();
+        }
+        insta::assert_snapshot!(sql(&filters));
+        assert_eq!(
+            filters,
+            serde_json::from_str(&serde_json::to_string(&filters).unwrap()).unwrap()
+        );
+    }
+}

@@ -1,0 +1,101 @@
+//! The HTTP face: JSON in, JSON out, errors in one shape.
+
+mod body;
+mod guard;
+
+use crate::{SearchError, SearchRequest, SearchService};
+use axum::{
+    Router,
+    extract::{DefaultBodyLimit, Request, State},
+    http::StatusCode,
+    middleware::{self, Next},
+    response::{IntoResponse, Response},
+    routing::{get, post},
+};
+use body::{Failure, Json};
+use serde_json::{Value, json};
+use std::{future::Future, pin::Pin, sync::Arc};
+
+pub use guard::Guard;
+
+/// The largest request.
+pub const MAX_BODY_BYTES: usize = 10 * 1024 * 1024;
+
+/// The future of [`StatsSource`].
+pub type StatsFuture = Pin<Box<dyn Future<Output = Result<Value, SearchError>> + Send>>;
+/// Who counts the rows for `/stats`: the binary, which knows the tables' writer.
+pub type StatsSource = Arc<dyn Fn() -> StatsFuture + Send + Sync>;
+
+/// What the endpoints work with.
+#[derive(Clone)]
+pub struct AppState {
+    /// Answers searches.
+    pub search: Arc<SearchService>,
+    /// Counts rows.
+    pub stats: StatsSource,
+    /// Who may ask.
+    pub guard: Guard,
+}
+
+/// All endpoints: `POST /search`, `GET /healthz`, `/readyz`, `/stats`, `/version`.
+pub fn router(state: AppState) -> Router {
+    Router::new()
+        .route("/search", post(search))
+        .route("/healthz", get(async || Json(json!({ "status": "ok" }))))
+        .route("/readyz", get(ready))
+        .route("/stats", get(stats))
+        .route(
+            "/version",
+            get(async || Json(json!({ "version": env!("CARGO_PKG_VERSION") }))),
+        )
+        .fallback(async || {
+            let hint = "see GET /version, /healthz, /readyz, /stats and POST /search";
+            Failure(SearchError::new(
+                "not_found",
+                404,
+                "there is no such endpoint",
+                hint,
+            ))
+        })
+        .method_not_allowed_fallback(async || {
+            let hint = "POST /search; GET for the others";
+            Failure(SearchError::new(
+                "method_not_allowed",
+                405,
+                "not by this method",
+                hint,
+            ))
+        })
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        // Outermost: nothing is read from who may not ask.
+        .layer(middleware::from_fn_with_state(state.guard.clone(), guarded))
+        .with_state(state)
+}
+
+async fn guarded(State(guard): State<Guard>, request: Request, next: Next) -> Response {
+    match guard.check(request.headers(), request.uri()) {
+        Ok(()) => next.run(request).await,
+        Err(refused) => Failure(refused).into_response(),
+    }
+}
+
+async fn search(
+    State(state): State<AppState>,
+    Json(request): Json<SearchRequest>,
+) -> Result<Response, Failure> {
+    let response = state.search.search(&request).await?;
+    Ok(Json(response).into_response())
+}
+
+async fn ready(State(state): State<AppState>) -> Result<Response, Failure> {
+    let tickets = state.search.ready().await?;
+    Ok((
+        StatusCode::OK,
+        Json(json!({ "status": "ready", "tickets": tickets })),
+    )
+        .into_response())
+}
+
+async fn stats(State(state): State<AppState>) -> Result<Response, Failure> {
+    Ok(Json((state.stats)().await?).into_response())
+}

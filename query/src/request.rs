@@ -1,0 +1,135 @@
+//! What can be asked.
+
+use crate::{Filters, Fusion, SearchError};
+use serde::{Deserialize, Serialize};
+
+/// The longest question.
+pub const MAX_QUERY_BYTES: usize = 8 * 1024;
+/// The most hits.
+pub const MAX_K: usize = 200;
+
+/// A search. Fields that are not here are refused.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SearchRequest {
+    /// The question: words, a sentence, an id, an address.
+    pub query: String,
+    /// How many hits at most.
+    #[serde(default = "default_k")]
+    pub k: usize,
+    /// Which legs to use; what is not available is left out and said.
+    #[serde(default)]
+    pub mode: Mode,
+    /// What a hit must be; holds inside each leg's recall.
+    #[serde(default)]
+    pub filters: Filters,
+    /// What a hit is.
+    #[serde(default)]
+    pub group_by: GroupBy,
+    /// In place of the configured fusion.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fusion: Option<Fusion>,
+    /// Say how each hit came about.
+    #[serde(default)]
+    pub explain: bool,
+}
+
+fn default_k() -> usize {
+    10
+}
+
+/// Which legs to use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Both, fused.
+    #[default]
+    Hybrid,
+    /// Vectors alone.
+    Dense,
+    /// Words alone.
+    Lexical,
+}
+
+impl Mode {
+    /// Whether vectors are compared.
+    pub fn dense(self) -> bool {
+        self != Self::Lexical
+    }
+
+    /// Whether words are.
+    pub fn lexical(self) -> bool {
+        self != Self::Dense
+    }
+}
+
+/// What a hit is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GroupBy {
+    /// A ticket, with its best chunk.
+    #[default]
+    Ticket,
+    /// A chunk.
+    Chunk,
+}
+
+impl SearchRequest {
+    /// A question with everything else by default.
+    pub fn new(query: impl Into<String>) -> Self {
+        Self {
+            query: query.into(),
+            k: default_k(),
+            mode: Mode::default(),
+            filters: Filters::default(),
+            group_by: GroupBy::default(),
+            fusion: None,
+            explain: false,
+        }
+    }
+
+    /// # Errors
+    /// When a bound is passed, saying which.
+    pub fn check(&self) -> Result<(), SearchError> {
+        if self.query.len() > MAX_QUERY_BYTES {
+            return Err(SearchError::new(
+                "query_too_long",
+                400,
+                format!(
+                    "the query has {} bytes, {MAX_QUERY_BYTES} are allowed",
+                    self.query.len()
+                ),
+                "ask with fewer words",
+            ));
+        }
+        if self.query.trim().is_empty() {
+            return Err(SearchError::bad_request(
+                "the query is empty",
+                "ask something",
+            ));
+        }
+        if self.k == 0 || self.k > MAX_K {
+            return Err(SearchError::bad_request(
+                format!("k is {}", self.k),
+                format!("k is between 1 and {MAX_K}"),
+            ));
+        }
+        if let Some(Fusion::Rrf { k }) = self.fusion
+            && !(k.is_finite() && k >= 0.0)
+        {
+            return Err(SearchError::bad_request(
+                "the k of rrf is negative",
+                "60 is usual",
+            ));
+        }
+        if let Some(Fusion::Score { dense, lexical }) = self.fusion
+            && !(dense.is_finite() && lexical.is_finite() && dense >= 0.0 && lexical >= 0.0)
+        {
+            return Err(SearchError::bad_request(
+                "a weight is negative",
+                "0.5 and 0.5 are usual",
+            ));
+        }
+        Ok(())
+    }
+}

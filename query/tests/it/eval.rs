@@ -1,0 +1,53 @@
+//! Measuring, on a corpus where the right answers are known.
+
+use crate::corpus::{service, ticket, write};
+use crate::server;
+use whence_query::{
+    Mode, SearchConfig,
+    eval::{Question, ask_service, evaluate, read_questions},
+};
+
+#[tokio::test]
+async fn questions_are_asked_within_their_repository() {
+    let (client, pool) = server::ready().await;
+    let mut tickets: Vec<_> = (0..30)
+        .map(|n| ticket(n, "engine", &[&format!("engine word{n}")]))
+        .collect();
+    let mut foreign = ticket(99, "word7 word7", &["word7"]);
+    foreign.project = "acme/boats".to_owned();
+    tickets.push(foreign);
+    write(&client, &tickets).await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("questions.jsonl");
+    std::fs::write(
+        &file,
+        r#"{"id": "acme/rockets:hand:1", "query": "word7", "kind": "hand", "relevant": {"acme/rockets#7": 2}, "exclude": []}
+
+{"id": "acme/rockets:fix:2", "query": "engine word8", "kind": "fix", "relevant": {"acme/rockets#9": 1}, "exclude": ["acme/rockets#8"]}
+"#,
+    )
+    .unwrap();
+    let questions = read_questions(&[file.clone()]).unwrap();
+    let service = service(&pool, SearchConfig::default());
+    let mut done = 0;
+    let modes = [Mode::Lexical, Mode::Hybrid];
+    let ask = |question: Question, mode, k| {
+        let service = &service;
+        async move { ask_service(service, &question, mode, k).await }
+    };
+    let report = evaluate(&questions, &modes, ask, |n| done = n)
+        .await
+        .unwrap();
+    assert_eq!(done, 4);
+    let lexical = report.overall(Mode::Lexical).unwrap();
+    assert_eq!(lexical.questions, 2);
+    let hand = report.rows.iter().find(|row| row.kind == "hand").unwrap();
+    assert!((hand.ndcg_at_10.mean - 1.0).abs() < 1e-12, "{report}");
+
+    std::fs::write(&file, "{\"id\": 1}").unwrap();
+    let error = read_questions(&[file]).unwrap_err();
+    assert!(
+        error.to_string().ends_with("line 1, is not a question"),
+        "{error}"
+    );
+}

@@ -1,0 +1,190 @@
+//! The HTTP face.
+
+use crate::corpus::{service, ticket, write};
+use crate::server;
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    http::Request,
+};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use tower::ServiceExt;
+use whence_query::{
+    SearchConfig,
+    http::{AppState, Guard, MAX_BODY_BYTES, router},
+};
+
+async fn app() -> Router {
+    let (client, pool) = server::ready().await;
+    write(&client, &[ticket(1, "engine", &["engine runs"])]).await;
+    router(AppState {
+        search: Arc::new(service(&pool, SearchConfig::default())),
+        stats: Arc::new(|| Box::pin(async { Ok(json!({ "chunks": 1 })) })),
+        guard: Guard::default(),
+    })
+}
+
+async fn call(
+    app: &Router,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: impl Into<Body>,
+) -> (u16, Value) {
+    let mut request = Request::builder().method(method).uri(path);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let response = app
+        .clone()
+        .oneshot(request.body(body.into()).unwrap())
+        .await
+        .unwrap();
+    let status = response.status().as_u16();
+    assert_eq!(
+        response.headers()["content-type"],
+        "application/json",
+        "{path}"
+    );
+    let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+    (status, serde_json::from_slice(&bytes).unwrap())
+}
+
+const LOCAL: &[(&str, &str)] = &[("host", "127.0.0.1:7777")];
+
+#[tokio::test]
+async fn endpoints_answer() {
+    let app = app().await;
+    assert_eq!(
+        call(&app, "GET", "/healthz", LOCAL, "").await,
+        (200, json!({"status": "ok"}))
+    );
+    let (status, body) = call(&app, "GET", "/readyz", LOCAL, "").await;
+    assert_eq!(
+        (status, body),
+        (200, json!({"status": "ready", "tickets": 1}))
+    );
+    assert_eq!(
+        call(&app, "GET", "/stats", LOCAL, "").await,
+        (200, json!({"chunks": 1}))
+    );
+    let (status, body) = call(&app, "GET", "/version", LOCAL, "").await;
+    assert_eq!((status, body["version"].is_string()), (200, true));
+    let ask = r#"{"query": "engine", "k": 3, "filters": {"source": "github", "kind": ["issue"]}}"#;
+    let (status, body) = call(&app, "POST", "/search", LOCAL, ask).await;
+    assert_eq!(
+        (status, &body["hits"][0]["id"]),
+        (200, &json!("acme/rockets#1"))
+    );
+    assert_eq!(body["mode"], "hybrid");
+}
+
+#[tokio::test]
+async fn errors_have_one_shape() {
+    let app = app().await;
+    let too_long = json!({ "query": "x".repeat(9000) }).to_string();
+    let cases = [
+        ("GET", "/nothing", String::new()),
+        ("GET", "/search", String::new()),
+        ("POST", "/search", String::new()),
+        ("POST", "/search", "{".to_owned()),
+        ("POST", "/search", "[]".to_owned()),
+        ("POST", "/search", r#"{"query": ""}"#.to_owned()),
+        (
+            "POST",
+            "/search",
+            r#"{"query": "x", "limit": 3}"#.to_owned(),
+        ),
+        ("POST", "/search", r#"{"query": "x", "k": 201}"#.to_owned()),
+        ("POST", "/search", r#"{"query": "x", "k": -1}"#.to_owned()),
+        (
+            "POST",
+            "/search",
+            r#"{"query": "x", "mode": "best"}"#.to_owned(),
+        ),
+        (
+            "POST",
+            "/search",
+            r#"{"query": "x", "filters": {"color": "red"}}"#.to_owned(),
+        ),
+        (
+            "POST",
+            "/search",
+            r#"{"query": "x", "filters": {"source": []}}"#.to_owned(),
+        ),
+        (
+            "POST",
+            "/search",
+            r#"{"query": "x", "filters": {"source": 7}}"#.to_owned(),
+        ),
+        (
+            "POST",
+            "/search",
+            r#"{"query": "x", "filters": {"kind": "epic"}}"#.to_owned(),
+        ),
+        (
+            "POST",
+            "/search",
+            r#"{"query": "x", "filters": {"created_after": "yesterday"}}"#.to_owned(),
+        ),
+        (
+            "POST",
+            "/search",
+            r#"{"query": "x", "filters": {"created_after": ["2024-01-01", "2024-01-02"]}}"#
+                .to_owned(),
+        ),
+        (
+            "POST",
+            "/search",
+            r#"{"query": "x", "filters": {"author": "\u0000"}}"#.to_owned(),
+        ),
+        ("POST", "/search", too_long),
+        ("POST", "/search", "x".repeat(MAX_BODY_BYTES + 1)),
+    ];
+    let mut seen = Vec::new();
+    for (method, path, body) in cases {
+        let shown: String = body.chars().take(80).collect();
+        let (status, answer) = call(&app, method, path, LOCAL, body).await;
+        assert!((400..500).contains(&status), "{shown}: {status}");
+        let error = answer["error"].as_object().unwrap();
+        assert_eq!(
+            error.keys().collect::<Vec<_>>(),
+            ["code", "hint", "message"]
+        );
+        seen.push(
+            json!({ "ask": format!("{method} {path} {shown}"), "status": status, "error": error }),
+        );
+    }
+    insta::assert_json_snapshot!(seen);
+}
+
+#[tokio::test]
+async fn foreign_hosts_and_origins_are_refused() {
+    let app = app().await;
+    let ask = r#"{"query": "engine"}"#;
+    for (headers, expected) in [
+        (vec![("host", "localhost:7777")], 200),
+        (
+            vec![
+                ("host", "localhost:7777"),
+                ("origin", "http://localhost:3000"),
+            ],
+            200,
+        ),
+        (vec![("host", "evil.example:7777")], 403),
+        (
+            vec![
+                ("host", "localhost:7777"),
+                ("origin", "https://evil.example"),
+            ],
+            403,
+        ),
+        (vec![("host", "localhost:7777"), ("origin", "null")], 403),
+        (vec![("host", "localhost"), ("host", "evil.example")], 403),
+        (vec![], 403),
+    ] {
+        let (status, _) = call(&app, "POST", "/search", &headers, ask).await;
+        assert_eq!(status, expected, "{headers:?}");
+    }
+}

@@ -1,0 +1,10 @@
+//! Search against a real Postgres: a database for each test.
+#![allow(clippy::unwrap_used, clippy::expect_used, unreachable_pub)]
+
+mod bm25;
+mod corpus;
+mod eval;
+mod filters;
+mod http;
+mod search;
+mod server;
