@@ -13,7 +13,7 @@ type Step = (u8, u64, Option<(u32, u32, u32)>);
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let recipe = (1..3_u32, 1..3_u32, 1..3_u32);
     prop::collection::vec((0..2_u8, 1..6_u64, recipe), 1..14).prop_map(|steps| {
-        let deleted = |ticket: u8, revision: u64| (revision + u64::from(ticket)) % 3 == 0;
+        let deleted = |ticket: u8, revision: u64| (revision + u64::from(ticket)).is_multiple_of(3);
         steps
             .into_iter()
             .map(|(ticket, revision, recipe)| {

@@ -27,7 +27,7 @@ async fn questions_are_asked_within_their_repository() {
 "#,
     )
     .unwrap();
-    let questions = read_questions(&[file.clone()]).unwrap();
+    let questions = read_questions(std::slice::from_ref(&file)).unwrap();
     let service = service(&pool, SearchConfig::default());
     let mut done = 0;
     let modes = [Mode::Lexical, Mode::Hybrid];
