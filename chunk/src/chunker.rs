@@ -37,6 +37,8 @@ pub fn chunk(document: &Document, limits: &Limits, counter: &dyn CountTokens) ->
         limits,
         counter,
         refs: &refs,
+        empty: counter.count(""),
+        titled: prefix(&document.title, &[], limits, counter),
     };
     let title_refs = refs
         .find(&document.title, &[])
@@ -98,6 +100,10 @@ struct Chunker<'a> {
     limits: &'a Limits,
     counter: &'a dyn CountTokens,
     refs: &'a RefReader<'a>,
+    /// Tokens of no text: the special ones.
+    empty: usize,
+    /// The prefix where no heading stands above, as in most comments.
+    titled: String,
 }
 
 impl Chunker<'_> {
@@ -160,12 +166,16 @@ impl Chunker<'_> {
     }
 
     fn section(&self, base: &Base<'_>, section: &Section) -> Vec<Chunk> {
-        let prefix = prefix(
-            &self.document.title,
-            &section.heading_path,
-            self.limits,
-            self.counter,
-        );
+        let prefix = if section.heading_path.is_empty() {
+            self.titled.clone()
+        } else {
+            prefix(
+                &self.document.title,
+                &section.heading_path,
+                self.limits,
+                self.counter,
+            )
+        };
         let mut refs = self.refs.find(&section.text, &section.opaque);
         let links = section.links.iter();
         refs.extend(links.filter_map(|(at, url)| Some((*at, self.refs.find_url(url)?))));
@@ -225,12 +235,11 @@ impl Chunker<'_> {
                 return vec![(0..text.len(), tokens)];
             }
         }
-        let empty = self.counter.count("");
         let room = Room {
             tokens: most.tokens.saturating_sub(count("")),
             ..most
         };
-        let cost = |piece: &str| self.counter.count(piece).saturating_sub(empty);
+        let cost = |piece: &str| self.counter.count(piece).saturating_sub(self.empty);
         let mut found = Vec::new();
         for range in split(text, &section.cuts, room, cost) {
             let tokens = count(&text[range.clone()]);

@@ -1,11 +1,11 @@
 //! A document cut into texts that fit a model.
 //!
 //! Everything but [`ChunkStage`] is a function of values. A unit's Markdown is
-//! read once ([`scan`](mod@scan)): code leaves it, headings open sections. Each section's
-//! text ([`sections`](mod@sections)) is cut to the budget ([`split`](mod@split)), and every chunk begins
-//! with the ticket's title and the headings above it ([`prefix`](mod@prefix)). What the
-//! removed code names ([`code_refs`](mod@code_refs)) comes back as a sentence; references to
-//! tickets ([`refs`](mod@refs)) become canonical ids.
+//! read once ([`scan`]): code leaves it, headings open sections. Each section's
+//! text ([`sections`]) is cut to the budget ([`split`]), and every chunk begins
+//! with the ticket's title and the headings above it ([`prefix`]). What the
+//! removed code names ([`code_refs`]) comes back as a sentence; references to
+//! tickets ([`refs`]) become canonical ids.
 
 mod chunker;
 pub mod code_refs;
@@ -13,6 +13,7 @@ pub mod diff;
 mod html;
 mod limits;
 pub mod prefix;
+mod reader;
 pub mod refs;
 pub mod scan;
 pub mod sections;

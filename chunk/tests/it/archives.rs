@@ -1,11 +1,11 @@
 //! Every ticket of real archives through the laws, with the real tokenizer.
 
-use crate::support::{assert_laws, document, limits, unit};
+use crate::support::{Words, assert_laws, document, limits, unit};
 use crate::tokenizer::real;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Instant;
-use whence_chunk::chunk;
+use whence_chunk::{CountTokens, chunk};
 use whence_contract::{Document, UnitKind};
 
 fn eval_dir() -> PathBuf {
@@ -69,20 +69,33 @@ fn every_ticket_keeps_the_laws() {
         .map(|unit| unit.body.len());
     let megabytes = bodies.sum::<usize>() as f64 / 1e6;
     println!("{} tickets, {megabytes:.2} MB of prose", documents.len());
+    let rate = |started: Instant| megabytes / started.elapsed().as_secs_f64();
+    let started = Instant::now();
+    for unit in documents.iter().flat_map(|document| &document.units) {
+        std::hint::black_box(real.count(&unit.body));
+    }
+    println!(
+        "tokenizer alone, once over each unit: {:.2} MB/s",
+        rate(started)
+    );
+    let started = Instant::now();
+    for document in &documents {
+        std::hint::black_box(chunk(document, &limits(200), &Words));
+    }
+    println!("chunker with a word counter: {:.2} MB/s", rate(started));
     for max in [128, 200, 256] {
         let limits = limits(max);
         let started = Instant::now();
         let tickets: Vec<_> = documents.iter().map(|d| chunk(d, &limits, &real)).collect();
-        let seconds = started.elapsed().as_secs_f64();
+        let rate = rate(started);
         let chunks = || tickets.iter().flat_map(|ticket| &ticket.chunks);
         let tokens: u64 = chunks().map(|chunk| u64::from(chunk.tokens)).sum();
         let refs: usize = tickets.iter().map(|ticket| ticket.ticket_refs.len()).sum();
         let code = chunks().filter(|chunk| !chunk.code.is_empty()).count();
         println!(
             "max_tokens {max}: {} chunks, {tokens} tokens, {refs} ticket refs, {code} units with \
-             code, {:.2} MB/s",
+             code, {rate:.2} MB/s",
             chunks().count(),
-            megabytes / seconds
         );
     }
     for document in &documents {
