@@ -1,0 +1,12 @@
+//! Sources on real files, and the runner on a real log.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod archive;
+mod download;
+mod fixture;
+mod runner;
+mod runner_faults;
+mod shim;
+mod spec;
+mod ticket;
+mod wiki;
