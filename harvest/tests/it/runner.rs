@@ -236,6 +236,29 @@ async fn sources_on_one_scope_never_remove_each_other_s_tickets() {
 }
 
 #[tokio::test]
+async fn an_archive_that_left_its_folder_goes_when_that_is_said() {
+    let (log, _servers) = log().await;
+    let dir = tempdir().unwrap();
+    write(&dir.path().join("a.json"), &numbered("acme/kiln", 8));
+    write(&dir.path().join("b.json"), &numbered("acme/oven", 8));
+    let source = spec("archive", dir.path());
+    assert_eq!(run(&log, &source).await.counts.published, 16);
+    fs::remove_file(dir.path().join("b.json")).unwrap();
+    for _ in 0..2 {
+        let record = run(&log, &source).await;
+        assert_eq!(record.counts.deleted, 0);
+        assert!(warned(&record, "github:acme/oven: 8 of 8"), "{record:?}");
+    }
+    let all = RunOptions {
+        max_prune_percent: 100,
+        ..RunOptions::default()
+    };
+    let record = try_run(&log, &source, all).await.unwrap();
+    assert_eq!((record.counts.listed, record.counts.deleted), (8, 8));
+    assert!(run(&log, &source).await.warnings.is_empty());
+}
+
+#[tokio::test]
 async fn a_wiki_s_name_belongs_to_one_folder() {
     let (log, _servers) = log().await;
     let dir = tempdir().unwrap();

@@ -22,6 +22,10 @@ const KEPT_BYTES: usize = 256 << 10;
 struct Cursor {
     root: String,
     files: BTreeMap<String, Known>,
+    /// Every repository that was ever found here: one that is not here any more
+    /// is gone, and stays in question until its tickets are removed.
+    #[serde(default)]
+    repos: BTreeSet<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -50,6 +54,7 @@ impl Pass {
         let mut cursor = Cursor {
             root: place.root.clone(),
             files: BTreeMap::new(),
+            repos: before.repos.clone(),
         };
         for file in &place.files {
             let known = Known {
@@ -92,17 +97,15 @@ impl Pass {
                 Err(cause) => return Err(SourceError::bare(format!("{}: {cause}", file.shown))),
             }
         }
-        let mut scopes: BTreeSet<String> =
-            before.files.into_values().filter_map(|f| f.repo).collect();
         for (repo, (file, survey)) in &archives {
             self.send(file, survey, &mut listing)?;
-            scopes.insert(repo.clone());
+            cursor.repos.insert(repo.clone());
             if let Some(known) = cursor.files.get_mut(&file.shown) {
                 known.repo = Some(repo.clone());
             }
         }
         self.changed_meanwhile(place, &cursor, &mut listing)?;
-        listing.scopes = scopes.into_iter().map(scope).collect();
+        listing.scopes = cursor.repos.iter().map(scope).collect();
         listing.cursor = encode(&cursor)?;
         Ok(listing)
     }
@@ -263,11 +266,11 @@ fn incomplete(listing: &mut Listing, why: String) {
     listing.why_incomplete.get_or_insert(why);
 }
 
-fn scope(repo: String) -> Scope {
+fn scope(repo: &String) -> Scope {
     Scope {
         provenance: Provenance::Upstream,
         source: SYSTEM.to_owned(),
-        scope: repo,
+        scope: repo.clone(),
     }
 }
 
