@@ -105,7 +105,7 @@ impl Pass {
             }
         }
         self.changed_meanwhile(place, &cursor, &mut listing)?;
-        listing.scopes = cursor.repos.iter().map(scope).collect();
+        listing.scopes = cursor.repos.iter().map(|repo| scope(repo)).collect();
         listing.cursor = encode(&cursor)?;
         Ok(listing)
     }
@@ -266,11 +266,11 @@ fn incomplete(listing: &mut Listing, why: String) {
     listing.why_incomplete.get_or_insert(why);
 }
 
-fn scope(repo: &String) -> Scope {
+fn scope(repo: &str) -> Scope {
     Scope {
         provenance: Provenance::Upstream,
         source: SYSTEM.to_owned(),
-        scope: repo.clone(),
+        scope: repo.to_owned(),
     }
 }
 
