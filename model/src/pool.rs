@@ -1,0 +1,119 @@
+//! Threads that each own a session, and the two queues they serve.
+
+use crate::{ModelError, encoder::Model};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Condvar, Mutex, MutexGuard},
+    thread::JoinHandle,
+};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+
+/// Passages that may wait; more would only hold memory.
+const WAITING: usize = 256;
+
+/// One text and who wants its vector.
+pub(crate) struct Job {
+    pub(crate) ids: Vec<i64>,
+    pub(crate) reply: oneshot::Sender<Result<Vec<f32>, ModelError>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Priority {
+    High,
+    Low,
+}
+
+#[derive(Default)]
+struct Queues {
+    high: VecDeque<Job>,
+    low: VecDeque<(Job, OwnedSemaphorePermit)>,
+    stopped: bool,
+}
+
+struct Shared {
+    queues: Mutex<Queues>,
+    arrived: Condvar,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Queues> {
+        // A panic while holding it leaves queues that are still whole.
+        self.queues.lock().unwrap_or_else(|e| e.into_inner())
+    }
+}
+
+/// The threads. They end when this is dropped, after the text in their hands.
+pub(crate) struct Pool {
+    shared: Arc<Shared>,
+    room: Arc<Semaphore>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl std::fmt::Debug for Pool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pool").field("threads", &self.threads.len()).finish_non_exhaustive()
+    }
+}
+
+impl Pool {
+    pub(crate) fn start(models: Vec<Model>) -> Self {
+        let shared =
+            Arc::new(Shared { queues: Mutex::new(Queues::default()), arrived: Condvar::new() });
+        let threads = models
+            .into_iter()
+            .map(|model| {
+                let shared = shared.clone();
+                std::thread::spawn(move || serve(model, &shared))
+            })
+            .collect();
+        Self { shared, room: Arc::new(Semaphore::new(WAITING)), threads }
+    }
+
+    /// Hands a job over; a passage waits here while too many are queued.
+    pub(crate) async fn push(&self, job: Job, priority: Priority) -> Result<(), ModelError> {
+        match priority {
+            Priority::High => self.shared.lock().high.push_back(job),
+            Priority::Low => {
+                let room = self.room.clone().acquire_owned().await;
+                let permit = room.map_err(|_| ModelError::Stopped)?;
+                self.shared.lock().low.push_back((job, permit));
+            }
+        }
+        self.shared.arrived.notify_one();
+        Ok(())
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.shared.lock().stopped = true;
+        self.shared.arrived.notify_all();
+        for thread in self.threads.drain(..) {
+            let _panicked_then_its_jobs_said_so = thread.join();
+        }
+    }
+}
+
+fn serve(mut model: Model, shared: &Shared) {
+    loop {
+        let job = {
+            let mut queues = shared.lock();
+            loop {
+                if queues.stopped {
+                    return;
+                }
+                if let Some(job) = queues.high.pop_front() {
+                    break job;
+                }
+                if let Some((job, _room)) = queues.low.pop_front() {
+                    break job;
+                }
+                queues = shared.arrived.wait(queues).unwrap_or_else(|e| e.into_inner());
+            }
+        };
+        // Whoever asked may have gone; then nothing is computed.
+        if !job.reply.is_closed() {
+            let _gone_meanwhile = job.reply.send(model.run(job.ids));
+        }
+    }
+}
