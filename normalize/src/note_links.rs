@@ -2,8 +2,8 @@
 //!
 //! A note is read alone, so a link is resolved by its spelling: `[[Name]]` is a
 //! note in the same folder, `[[folder/Name]]` one from the wiki's root, and a
-//! relative `.md` link what the path says. Code is skipped. A link out of the
-//! wiki, to a page on the web or to an attachment is none.
+//! relative `.md` or `.markdown` link what the path says. Code is skipped. A
+//! link out of the wiki, to a page on the web or to an attachment is none.
 
 use crate::{clean::clean_line, prose::events};
 use pulldown_cmark::{Event, LinkType, Tag};
@@ -74,8 +74,18 @@ fn wiki_link(target: &str, folder: &str) -> Option<String> {
     } else {
         folder
     };
-    let name = if is("md") { name } else { format!("{name}.md") };
+    let name = if extension.is_some_and(is_markdown) {
+        name
+    } else {
+        format!("{name}.md")
+    };
     join(folder, &name)
+}
+
+fn is_markdown(extension: &str) -> bool {
+    ["md", "markdown"]
+        .iter()
+        .any(|known| known.eq_ignore_ascii_case(extension))
 }
 
 fn path_link(target: &str, folder: &str) -> Option<String> {
@@ -83,7 +93,7 @@ fn path_link(target: &str, folder: &str) -> Option<String> {
     let path = clean_line(&percent_decoded(&target[..end]));
     let is_note = path
         .rsplit_once('.')
-        .is_some_and(|(_, extension)| extension.eq_ignore_ascii_case("md"));
+        .is_some_and(|(_, extension)| is_markdown(extension));
     // `mailto:`, `https:`, and `//host/…`.
     if !is_note || path.contains(':') || path.starts_with("//") {
         return None;
@@ -148,7 +158,7 @@ mod tests {
         assert_eq!(
             targets(
                 "[[Glaze]], [[glazes/Blue|the blue]], [[Glaze#Mixing]], ![[Table.md]], [[./Near]]\n\
-                 [a](ash.md) [b](../ARCHITECTURE.md#map) [c](/index.MD) [d](./a%20b.md?x) [e][r]\n\n[r]: deep/er.md"
+                 [a](ash.md) [b](../ARCHITECTURE.md#map) [c](/index.MD) [d](./a%20b.md?x) [e][r]\n\n[r]: deep/er.markdown"
             ),
             [
                 "docs/guide/Glaze.md",
@@ -159,7 +169,7 @@ mod tests {
                 "docs/ARCHITECTURE.md",
                 "docs/index.MD",
                 "docs/guide/a b.md",
-                "docs/guide/deep/er.md"
+                "docs/guide/deep/er.markdown"
             ]
         );
     }
