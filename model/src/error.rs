@@ -40,6 +40,8 @@ pub enum ModelError {
     /// The text does not fit. Nothing is cut silently.
     #[error("the text has {tokens} tokens, the model takes {limit}")]
     TooLong {
+        /// Which of the texts, from 0.
+        index: usize,
         /// Tokens of the text, special ones included.
         tokens: usize,
         /// The model's window.

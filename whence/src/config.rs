@@ -176,6 +176,8 @@ pub(crate) struct Provision {
     pub(crate) postgres_bin: Option<PathBuf>,
     /// An installed `libonnxruntime.so`.
     pub(crate) onnxruntime: Option<PathBuf>,
+    /// The Python whose pip fetches packages.
+    pub(crate) python: Option<PathBuf>,
 }
 
 /// A value that may hold a password: never shown.

@@ -20,6 +20,17 @@ pub(crate) fn bar(label: &str, total: u64) -> ProgressBar {
     bar
 }
 
+/// A bar of bytes towards a known size.
+pub(crate) fn bytes(label: &str, total: u64) -> ProgressBar {
+    let bar = bar(label, total);
+    if let Ok(style) =
+        ProgressStyle::with_template("{prefix} {wide_bar} {bytes}/{total_bytes}  {eta} left")
+    {
+        bar.set_style(style);
+    }
+    bar
+}
+
 /// A sign of life where the total is not known.
 pub(crate) fn spinner(label: &str) -> ProgressBar {
     let bar = BARS.add(ProgressBar::new_spinner());

@@ -25,7 +25,7 @@ pub(crate) async fn run(context: &Context, arguments: Replay) -> Result<Ending> 
         ReplayFrom::Raw => Edge::Raw,
         ReplayFrom::Docs => Edge::Docs,
         ReplayFrom::Chunks => Edge::Chunks,
-        ReplayFrom::Vectors => Edge::Vectors(context.model_slug()?.to_owned()),
+        ReplayFrom::Vectors => Edge::Vectors(context.slug()),
     };
     let selection = Selection {
         provenance: None,

@@ -1,0 +1,64 @@
+//! The query service, in `up` or as a process of its own.
+
+use crate::{context::Context, stages::Questions};
+use anyhow::{Context as _, Result, bail};
+use std::{net::SocketAddr, sync::Arc};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use whence_model::Encoder;
+use whence_query::{
+    QueryEncoder, SearchConfig, SearchError, SearchService,
+    http::{AppState, Guard, router},
+};
+
+/// Searches that may run at a time.
+const CONNECTIONS: usize = 16;
+
+/// Takes the port, before anything else is started: a port in use is said at once.
+pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener> {
+    match TcpListener::bind(address).await {
+        Ok(listener) => Ok(listener),
+        Err(e) if e.kind() == std::io::ErrorKind::AddrInUse => bail!(
+            "{address} is in use; is `whence up` running already? Choose another port with \
+             --listen 127.0.0.1:PORT"
+        ),
+        Err(e) => Err(e).with_context(|| format!("cannot listen on {address}")),
+    }
+}
+
+/// What answers searches on these tables.
+pub(crate) fn service(context: &Context, encoder: Option<Arc<Encoder>>) -> Result<SearchService> {
+    let config = SearchConfig::default();
+    let pool = whence_query::pool(&context.endpoints.postgres_url, CONNECTIONS, config.deadline)?;
+    let encoder = encoder.map(|encoder| Arc::new(Questions(encoder)) as Arc<dyn QueryEncoder>);
+    Ok(SearchService::new(pool, encoder, config))
+}
+
+/// Serves until `stop`, then lets requests in work finish.
+pub(crate) async fn serve(
+    context: &Context,
+    listener: TcpListener,
+    encoder: Option<Arc<Encoder>>,
+    stop: CancellationToken,
+) -> Result<()> {
+    let rows = whence_index::pool(&context.endpoints.postgres_url, 2)?;
+    let state = AppState {
+        search: Arc::new(service(context, encoder)?),
+        stats: Arc::new(move || {
+            let rows = rows.clone();
+            Box::pin(async move {
+                let failed = |e: &dyn std::fmt::Display| {
+                    SearchError::new("unavailable", 503, e.to_string(), "see `whence doctor`")
+                };
+                let client = rows.get().await.map_err(|e| failed(&e))?;
+                let stats = whence_index::stats(&client).await.map_err(|e| failed(&e))?;
+                serde_json::to_value(stats).map_err(|e| failed(&e))
+            })
+        }),
+        guard: Guard::new([]),
+    };
+    axum::serve(listener, router(state))
+        .with_graceful_shutdown(async move { stop.cancelled().await })
+        .await
+        .context("the query service ended")
+}
