@@ -40,6 +40,8 @@ pub enum ModelError {
     /// The text does not fit. Nothing is cut silently.
     #[error("the text has {tokens} tokens, the model takes {limit}")]
     TooLong {
+        /// Its place among the texts.
+        index: usize,
         /// Tokens of the text, special ones included.
         tokens: usize,
         /// The model's window.

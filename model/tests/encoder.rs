@@ -70,7 +70,7 @@ async fn a_passage_that_does_not_fit_is_an_error_and_its_tail_counts() {
     assert_ne!(one(&ENCODER, &long).await, one(&ENCODER, &format!("{long} glaze")).await);
     let too_long = "kiln ".repeat(600);
     let error = ENCODER.embed(vec![too_long.clone()], EmbedKind::Passage).await.unwrap_err();
-    assert!(matches!(error, ModelError::TooLong { tokens: 602, limit: 512 }), "{error}");
+    assert!(matches!(error, ModelError::TooLong { index: 0, tokens: 602, limit: 512 }), "{error}");
     let question = ENCODER.embed(vec![too_long], EmbedKind::Query).await.unwrap();
     assert_eq!(question[0].len(), 384, "a question is cut instead");
 }
