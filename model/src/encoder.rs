@@ -1,20 +1,12 @@
 //! Text to vector, by an ONNX graph in this process.
 
 use crate::{
-    GraphKind, ModelError, ModelFiles, ModelSpec, Pooling, Tokenizer, graph,
+    ModelError, ModelFiles, ModelSpec, Session, Tokenizer,
     pool::{Job, Pool, Priority},
 };
-use ort::{
-    environment::Environment,
-    session::{Session, builder::GraphOptimizationLevel},
-    value::Tensor,
-};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use tokio::sync::oneshot;
 use whence_contract::ModelId;
-
-/// One per process, as the runtime wants it.
-static ENVIRONMENT: OnceLock<Environment> = OnceLock::new();
 
 /// What a text is to the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,24 +46,14 @@ impl Encoder {
         files: &ModelFiles,
         options: EncoderOptions,
     ) -> Result<Self, ModelError> {
-        let graph = match spec.graph {
-            GraphKind::Published => files.graph.clone(),
-            GraphKind::DynamicInt8 => graph::dynamic_int8(&files.graph, &files.cache)?,
-        };
         let tokenizer = Arc::new(Tokenizer::load(&files.tokenizer)?);
-        let environment = environment(files)?;
         let threads = match options.threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads,
         };
-        let mut models = Vec::with_capacity(threads);
-        for _ in 0..threads {
-            models.push(Model {
-                session: session(environment, &graph)?,
-                pooling: spec.pooling,
-                dims: spec.dims,
-            });
-        }
+        let sessions = (0..threads)
+            .map(|_| Session::load(spec, files))
+            .collect::<Result<Vec<_>, _>>()?;
         Ok(Self {
             id: spec.id(),
             dims: spec.dims,
@@ -79,7 +61,7 @@ impl Encoder {
             query_prompt: spec.query_prompt.clone(),
             passage_prompt: spec.passage_prompt.clone(),
             tokenizer,
-            pool: Pool::start(models),
+            pool: Pool::start(sessions),
         })
     }
 
@@ -129,6 +111,8 @@ impl Encoder {
                 ids.truncate(self.max_tokens);
             }
             jobs.push((place, ids));
+            // A large ticket takes a while: let others on this thread go on.
+            tokio::task::yield_now().await;
         }
         // Longest first, so that no long text is left alone at the end while
         // the other threads idle.
@@ -151,88 +135,3 @@ impl Encoder {
     }
 }
 
-fn environment(files: &ModelFiles) -> Result<&'static Environment, ModelError> {
-    if let Some(environment) = ENVIRONMENT.get() {
-        return Ok(environment);
-    }
-    static LOADING: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    let _one_at_a_time = LOADING.lock().unwrap_or_else(|e| e.into_inner());
-    if let Some(environment) = ENVIRONMENT.get() {
-        return Ok(environment);
-    }
-    let built = ort::init_from(&files.runtime)
-        .map_err(|e| ModelError::File {
-            path: files.runtime.clone(),
-            why: "it is not a loadable ONNX Runtime library".to_owned(),
-            source: Some(e.into()),
-        })?
-        .with_name("whence")
-        .build()
-        .map_err(|e| ModelError::runtime("starting", e))?;
-    Ok(ENVIRONMENT.get_or_init(|| built))
-}
-
-fn session(environment: &Environment, graph: &std::path::Path) -> Result<Session, ModelError> {
-    let doing = "loading the graph";
-    Session::builder(environment)
-        .map_err(|e| ModelError::runtime(doing, e))?
-        .with_optimization_level(GraphOptimizationLevel::Level3)
-        .map_err(|e| ModelError::runtime(doing, e.to_string()))?
-        .with_intra_threads(1)
-        .map_err(|e| ModelError::runtime(doing, e.to_string()))?
-        // Texts have many lengths; planning memory for each would keep all plans.
-        .with_memory_pattern(false)
-        .map_err(|e| ModelError::runtime(doing, e.to_string()))?
-        .commit_from_file(graph)
-        .map_err(|e| ModelError::runtime(doing, e))
-}
-
-/// One session and how its output becomes a vector.
-pub(crate) struct Model {
-    session: Session,
-    pooling: Pooling,
-    dims: usize,
-}
-
-impl Model {
-    /// The unit vector of one text.
-    pub(crate) fn run(&mut self, ids: Vec<i64>) -> Result<Vec<f32>, ModelError> {
-        let length = ids.len();
-        let doing = "computing a vector";
-        let tensor = |values: Vec<i64>| {
-            Tensor::from_array(([1, length], values)).map_err(|e| ModelError::runtime(doing, e))
-        };
-        let inputs = ort::inputs![
-            "input_ids" => tensor(ids)?,
-            "attention_mask" => tensor(vec![1; length])?,
-            "token_type_ids" => tensor(vec![0; length])?,
-        ];
-        let outputs = self.session.run(inputs).map_err(|e| ModelError::runtime(doing, e))?;
-        let (_, values) =
-            outputs[0].try_extract_tensor::<f32>().map_err(|e| ModelError::runtime(doing, e))?;
-        if length == 0 || values.len() != length * self.dims {
-            return Err(ModelError::runtime(
-                doing,
-                format!("{} numbers for {length} tokens of {} dims", values.len(), self.dims),
-            ));
-        }
-        let mut vector = vec![0.0f32; self.dims];
-        let rows = match self.pooling {
-            Pooling::Mean => length,
-            Pooling::Cls => 1,
-        };
-        for row in values.chunks_exact(self.dims).take(rows) {
-            for (sum, value) in vector.iter_mut().zip(row) {
-                *sum += value;
-            }
-        }
-        let norm = vector.iter().map(|x| f64::from(*x) * f64::from(*x)).sum::<f64>().sqrt();
-        if !norm.is_finite() || norm == 0.0 {
-            return Err(ModelError::runtime(doing, "the vector has no direction"));
-        }
-        for value in &mut vector {
-            *value = (f64::from(*value) / norm) as f32;
-        }
-        Ok(vector)
-    }
-}

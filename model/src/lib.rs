@@ -8,11 +8,13 @@ mod graph;
 pub mod lexical;
 mod onnx;
 mod pool;
+mod session;
 mod spec;
 mod tokenizer;
 
 pub use encoder::{EmbedKind, Encoder, EncoderOptions};
 pub use error::ModelError;
 pub use fetch::fetch;
+pub use session::Session;
 pub use spec::{File, GraphKind, ModelFiles, ModelSpec, Pooling, find, known};
 pub use tokenizer::Tokenizer;

@@ -1,6 +1,6 @@
 //! Threads that each own a session, and the two queues they serve.
 
-use crate::{ModelError, encoder::Model};
+use crate::{ModelError, Session};
 use std::{
     collections::VecDeque,
     sync::{Arc, Condvar, Mutex, MutexGuard},
@@ -40,6 +40,12 @@ impl Shared {
         // A panic while holding it leaves queues that are still whole.
         self.queues.lock().unwrap_or_else(|e| e.into_inner())
     }
+
+    /// The queues, while anybody serves them.
+    fn open(&self) -> Result<MutexGuard<'_, Queues>, ModelError> {
+        let queues = self.lock();
+        if queues.stopped { Err(ModelError::Stopped) } else { Ok(queues) }
+    }
 }
 
 /// The threads. They end when this is dropped, after the text in their hands.
@@ -56,14 +62,14 @@ impl std::fmt::Debug for Pool {
 }
 
 impl Pool {
-    pub(crate) fn start(models: Vec<Model>) -> Self {
+    pub(crate) fn start(sessions: Vec<Session>) -> Self {
         let shared =
             Arc::new(Shared { queues: Mutex::new(Queues::default()), arrived: Condvar::new() });
-        let threads = models
+        let threads = sessions
             .into_iter()
-            .map(|model| {
+            .map(|session| {
                 let shared = shared.clone();
-                std::thread::spawn(move || serve(model, &shared))
+                std::thread::spawn(move || serve(session, &shared))
             })
             .collect();
         Self { shared, room: Arc::new(Semaphore::new(WAITING)), threads }
@@ -72,11 +78,11 @@ impl Pool {
     /// Hands a job over; a passage waits here while too many are queued.
     pub(crate) async fn push(&self, job: Job, priority: Priority) -> Result<(), ModelError> {
         match priority {
-            Priority::High => self.shared.lock().high.push_back(job),
+            Priority::High => self.shared.open()?.high.push_back(job),
             Priority::Low => {
                 let room = self.room.clone().acquire_owned().await;
                 let permit = room.map_err(|_| ModelError::Stopped)?;
-                self.shared.lock().low.push_back((job, permit));
+                self.shared.open()?.low.push_back((job, permit));
             }
         }
         self.shared.arrived.notify_one();
@@ -94,7 +100,23 @@ impl Drop for Pool {
     }
 }
 
-fn serve(mut model: Model, shared: &Shared) {
+/// Stops the pool when a thread ends, however it ends: whoever waits then gets an
+/// error instead of waiting for ever.
+struct StopAtEnd<'a>(&'a Shared);
+
+impl Drop for StopAtEnd<'_> {
+    fn drop(&mut self) {
+        let mut queues = self.0.lock();
+        queues.stopped = true;
+        let waiting = (std::mem::take(&mut queues.high), std::mem::take(&mut queues.low));
+        drop(queues);
+        drop(waiting);
+        self.0.arrived.notify_all();
+    }
+}
+
+fn serve(mut session: Session, shared: &Shared) {
+    let _stop = StopAtEnd(shared);
     loop {
         let job = {
             let mut queues = shared.lock();
@@ -113,7 +135,7 @@ fn serve(mut model: Model, shared: &Shared) {
         };
         // Whoever asked may have gone; then nothing is computed.
         if !job.reply.is_closed() {
-            let _gone_meanwhile = job.reply.send(model.run(job.ids));
+            let _gone_meanwhile = job.reply.send(session.run(job.ids));
         }
     }
 }
