@@ -12,7 +12,9 @@ use whence_contract::{
 };
 
 fn check<T: Payload>(folder: &str) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(folder);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(folder);
     for version in 1..=T::VERSION {
         let stored = fs::read_to_string(folder.join(format!("v{version}.json"))).unwrap();
         let message: T = serde_json::from_str(&stored)
@@ -24,7 +26,12 @@ fn check<T: Payload>(folder: &str) {
             fs::write(&path, format!("{written}\n")).unwrap();
         }
         let expected = fs::read_to_string(&path).unwrap();
-        assert_eq!(written, expected.trim_end(), "{} version {version} drifted", T::SCHEMA);
+        assert_eq!(
+            written,
+            expected.trim_end(),
+            "{} version {version} drifted",
+            T::SCHEMA
+        );
     }
 }
 

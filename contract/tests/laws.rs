@@ -7,10 +7,18 @@ use whence_contract::{
 };
 
 fn key() -> impl Strategy<Value = TicketKey> {
-    let provenance =
-        prop_oneof![Just(Provenance::Upstream), Just(Provenance::Wiki), Just(Provenance::Local)];
+    let provenance = prop_oneof![
+        Just(Provenance::Upstream),
+        Just(Provenance::Wiki),
+        Just(Provenance::Local)
+    ];
     (provenance, ".{0,8}", ".{0,20}", ".{0,40}").prop_map(|(provenance, source, scope, ticket)| {
-        TicketKey { provenance, source, scope, ticket }
+        TicketKey {
+            provenance,
+            source,
+            scope,
+            ticket,
+        }
     })
 }
 
@@ -59,6 +67,8 @@ proptest! {
 #[test]
 fn a_cut_vector_is_an_error() {
     let json = r#"{"text_hash":"ab","vector":"AAAA"}"#;
-    let error = serde_json::from_str::<Embedding>(json).unwrap_err().to_string();
+    let error = serde_json::from_str::<Embedding>(json)
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("multiple of four"), "{error}");
 }

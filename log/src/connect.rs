@@ -1,7 +1,7 @@
 //! Connecting, and the handle that everything else hangs on.
 
 use crate::{Edge, LogError, LogErrorKind};
-use async_nats::{ConnectOptions, Event, jetstream};
+use async_nats::{ConnectOptions, Event, ServerAddr, jetstream};
 use std::{fmt, path::PathBuf, time::Duration};
 
 /// How long one request to the server may take before it counts as failed.
@@ -82,11 +82,20 @@ impl Log {
             let text = std::fs::read_to_string(file).map_err(|e| fatal(e.into()))?;
             connect = connect.credentials(&text).map_err(|e| fatal(e.into()))?;
         }
-        let addresses: Vec<&str> = options.url.split(',').map(str::trim).collect();
-        let client = connect
-            .connect(addresses)
-            .await
-            .map_err(|e| fatal(e.into()))?;
+        let mut addresses = Vec::new();
+        for address in options.url.split(',') {
+            let address: ServerAddr = address.trim().parse().map_err(|e| fatal(Box::new(e)))?;
+            // The client takes credentials from its options, not from an address.
+            connect = match (address.username(), address.password()) {
+                (Some(user), Some(password)) => {
+                    connect.user_and_password(user.to_owned(), password.to_owned())
+                }
+                (Some(token), None) => connect.token(token.to_owned()),
+                (None, _) => connect,
+            };
+            addresses.push(address);
+        }
+        let client = connect.connect(addresses).await.map_err(|e| fatal(e.into()))?;
         let js = jetstream::ContextBuilder::new()
             .timeout(REQUEST_TIMEOUT)
             .ack_timeout(REQUEST_TIMEOUT)

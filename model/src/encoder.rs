@@ -103,7 +103,11 @@ impl Encoder {
             if ids.len() > self.max_tokens {
                 if kind == EmbedKind::Passage {
                     let (tokens, limit) = (ids.len(), self.max_tokens);
-                    return Err(ModelError::TooLong { index: place, tokens, limit });
+                    return Err(ModelError::TooLong {
+                        index: place,
+                        tokens,
+                        limit,
+                    });
                 }
                 // The last token closes the text.
                 let last = ids.len() - 1;
@@ -134,4 +138,3 @@ impl Encoder {
         Ok(vectors)
     }
 }
-

@@ -54,13 +54,20 @@ pub enum ModelError {
 
 impl ModelError {
     pub(crate) fn file(path: &std::path::Path, why: impl Into<String>) -> Self {
-        Self::File { path: path.to_owned(), why: why.into(), source: None }
+        Self::File {
+            path: path.to_owned(),
+            why: why.into(),
+            source: None,
+        }
     }
 
     pub(crate) fn runtime(
         doing: &'static str,
         source: impl Into<Box<dyn Error + Send + Sync>>,
     ) -> Self {
-        Self::Runtime { doing, source: source.into() }
+        Self::Runtime {
+            doing,
+            source: source.into(),
+        }
     }
 }

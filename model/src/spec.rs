@@ -7,7 +7,7 @@ use whence_contract::{ContentHash, ModelId};
 
 const TABLE: &str = include_str!("../models.toml");
 /// Raised when the rewritten graph, or how it is run, gives other vectors.
-const GRAPH_REVISION: u32 = 2;
+pub(crate) const GRAPH_REVISION: u32 = 2;
 
 /// One entry of `models.toml`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -107,7 +107,10 @@ pub fn known() -> Result<Vec<String>, ModelError> {
 pub fn find(name: &str) -> Result<ModelSpec, ModelError> {
     let mut table = table()?;
     match table.remove(name) {
-        Some(spec) => Ok(ModelSpec { name: name.to_owned(), ..spec }),
+        Some(spec) => Ok(ModelSpec {
+            name: name.to_owned(),
+            ..spec
+        }),
         None => Err(ModelError::Unknown {
             name: name.to_owned(),
             known: table.into_keys().collect::<Vec<_>>().join(", "),
@@ -123,7 +126,13 @@ impl ModelSpec {
     /// Everything that decides a vector: provider, name, revision, files, graph,
     /// dims, pooling and prompts, as `provider:name:dims:hash`.
     pub fn id(&self) -> ModelId {
-        ModelId(format!("{}:{}:{}:{}", self.provider, self.name, self.dims, &self.hash()[..12]))
+        ModelId(format!(
+            "{}:{}:{}:{}",
+            self.provider,
+            self.name,
+            self.dims,
+            &self.hash()[..12]
+        ))
     }
 
     /// The identity as a part of stream and table names: `[a-z0-9_]` only.
@@ -131,7 +140,13 @@ impl ModelSpec {
         let name: String = self
             .name
             .chars()
-            .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' })
+            .map(|c| {
+                if c.is_ascii_alphanumeric() {
+                    c.to_ascii_lowercase()
+                } else {
+                    '_'
+                }
+            })
             .collect();
         format!("{name}_{}", &self.hash()[..8])
     }
@@ -141,8 +156,11 @@ impl ModelSpec {
             GraphKind::Published => "published".to_owned(),
             GraphKind::DynamicInt8 => format!("dynamic-int8/{GRAPH_REVISION}"),
         };
-        let files: Vec<String> =
-            self.files.iter().map(|(role, file)| format!("{role}={file:?}")).collect();
+        let files: Vec<String> = self
+            .files
+            .iter()
+            .map(|(role, file)| format!("{role}={file:?}"))
+            .collect();
         let identity = format!(
             "{}\n{}\n{}\n{}\n{graph}\n{:?}\n{:?}\n{:?}\n{}",
             self.provider,
@@ -168,7 +186,11 @@ mod tests {
         for name in known().unwrap() {
             let spec = find(&name).unwrap();
             assert!(spec.files.contains_key("model") && spec.files.contains_key("tokenizer"));
-            assert!(spec.slug().bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'));
+            assert!(
+                spec.slug()
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || b == b'_')
+            );
         }
     }
 

@@ -22,18 +22,40 @@ fn load(spec: &ModelSpec, threads: usize) -> Encoder {
 static ENCODER: LazyLock<Arc<Encoder>> = LazyLock::new(|| Arc::new(load(&spec(), 2)));
 
 fn texts() -> Vec<String> {
-    let words = ["kiln", "glaze", "handshake", "nonce", "reused", "why", "dropped", "the", "member"];
+    let words = [
+        "kiln",
+        "glaze",
+        "handshake",
+        "nonce",
+        "reused",
+        "why",
+        "dropped",
+        "the",
+        "member",
+    ];
     (0..40usize)
-        .map(|n| (0..=n * 4).map(|i| words[(i * 7 + n) % words.len()]).collect::<Vec<_>>().join(" "))
+        .map(|n| {
+            (0..=n * 4)
+                .map(|i| words[(i * 7 + n) % words.len()])
+                .collect::<Vec<_>>()
+                .join(" ")
+        })
         .collect()
 }
 
 fn cosine(a: &[f32], b: &[f32]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum()
+    a.iter()
+        .zip(b)
+        .map(|(x, y)| f64::from(*x) * f64::from(*y))
+        .sum()
 }
 
 async fn one(encoder: &Encoder, text: &str) -> Vec<f32> {
-    encoder.embed(vec![text.to_owned()], EmbedKind::Passage).await.unwrap().remove(0)
+    encoder
+        .embed(vec![text.to_owned()], EmbedKind::Passage)
+        .await
+        .unwrap()
+        .remove(0)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -49,10 +71,17 @@ async fn near_in_meaning_is_near_in_space() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_vector_depends_on_its_text_alone_bit_by_bit() {
     let texts = texts();
-    let together = ENCODER.embed(texts.clone(), EmbedKind::Passage).await.unwrap();
+    let together = ENCODER
+        .embed(texts.clone(), EmbedKind::Passage)
+        .await
+        .unwrap();
     let other = load(&spec(), 1);
     for (text, vector) in texts.iter().zip(&together) {
-        assert_eq!(&one(&ENCODER, text).await, vector, "alone differs from together");
+        assert_eq!(
+            &one(&ENCODER, text).await,
+            vector,
+            "alone differs from together"
+        );
         assert_eq!(&one(&other, text).await, vector, "another session differs");
     }
     let mut backwards = texts.clone();
@@ -66,24 +95,59 @@ async fn a_vector_depends_on_its_text_alone_bit_by_bit() {
 async fn a_passage_that_does_not_fit_is_an_error_and_its_tail_counts() {
     let tokenizer = Tokenizer::load(&files().tokenizer).unwrap();
     let long = "why ".repeat(300);
-    assert!(tokenizer.count(&long) > 300, "the file's own limit of 128 is lifted");
-    assert_ne!(one(&ENCODER, &long).await, one(&ENCODER, &format!("{long} glaze")).await);
+    assert!(
+        tokenizer.count(&long) > 300,
+        "the file's own limit of 128 is lifted"
+    );
+    assert_ne!(
+        one(&ENCODER, &long).await,
+        one(&ENCODER, &format!("{long} glaze")).await
+    );
     let too_long = "why ".repeat(600);
-    let error = ENCODER.embed(vec![too_long.clone()], EmbedKind::Passage).await.unwrap_err();
-    assert!(matches!(error, ModelError::TooLong { index: 0, tokens: 602, limit: 512 }), "{error}");
-    let question = ENCODER.embed(vec![too_long], EmbedKind::Query).await.unwrap();
+    let error = ENCODER
+        .embed(vec![too_long.clone()], EmbedKind::Passage)
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(
+            error,
+            ModelError::TooLong {
+                index: 0,
+                tokens: 602,
+                limit: 512
+            }
+        ),
+        "{error}"
+    );
+    let question = ENCODER
+        .embed(vec![too_long], EmbedKind::Query)
+        .await
+        .unwrap();
     assert_eq!(question[0].len(), 384, "a question is cut instead");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_rewritten_graph_means_the_same_as_the_published_one() {
-    let published = load(&ModelSpec { graph: GraphKind::Published, ..spec() }, 2);
-    assert_ne!(published.id(), ENCODER.id(), "another graph is another identity");
+    let published = load(
+        &ModelSpec {
+            graph: GraphKind::Published,
+            ..spec()
+        },
+        2,
+    );
+    assert_ne!(
+        published.id(),
+        ENCODER.id(),
+        "another graph is another identity"
+    );
     let a = published.embed(texts(), EmbedKind::Passage).await.unwrap();
     let b = ENCODER.embed(texts(), EmbedKind::Passage).await.unwrap();
     let mut cosines: Vec<f64> = a.iter().zip(&b).map(|(a, b)| cosine(a, b)).collect();
     cosines.sort_by(f64::total_cmp);
-    println!("cosine published/rewritten: lowest {:.4}, median {:.4}", cosines[0], cosines[20]);
+    println!(
+        "cosine published/rewritten: lowest {:.4}, median {:.4}",
+        cosines[0], cosines[20]
+    );
     assert!(cosines[20] > 0.98 && cosines[0] > 0.95, "{cosines:?}");
 }
 
@@ -91,10 +155,20 @@ async fn the_rewritten_graph_means_the_same_as_the_published_one() {
 async fn a_question_goes_before_waiting_passages() {
     let passages = tokio::spawn({
         let encoder = ENCODER.clone();
-        async move { encoder.embed(vec!["kiln ".repeat(200); 200], EmbedKind::Passage).await }
+        async move {
+            encoder
+                .embed(vec!["kiln ".repeat(200); 200], EmbedKind::Passage)
+                .await
+        }
     });
     tokio::task::yield_now().await;
-    ENCODER.embed(vec!["why".into()], EmbedKind::Query).await.unwrap();
-    assert!(!passages.is_finished(), "200 long passages were done before one question");
+    ENCODER
+        .embed(vec!["why".into()], EmbedKind::Query)
+        .await
+        .unwrap();
+    assert!(
+        !passages.is_finished(),
+        "200 long passages were done before one question"
+    );
     passages.abort();
 }

@@ -7,7 +7,12 @@ use std::path::PathBuf;
 ///
 /// Answers why something is as it is, and where that was argued.
 #[derive(Debug, Parser)]
-#[command(name = "whence", version, propagate_version = true, arg_required_else_help = true)]
+#[command(
+    name = "whence",
+    version,
+    propagate_version = true,
+    arg_required_else_help = true
+)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,

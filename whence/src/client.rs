@@ -21,7 +21,10 @@ impl Client {
             .no_proxy()
             .build()
             .context("cannot make an HTTP client")?;
-        Ok(Self { http, base: format!("http://{}", config.query.listen) })
+        Ok(Self {
+            http,
+            base: format!("http://{}", config.query.listen),
+        })
     }
 
     pub(crate) async fn post(&self, path: &str, body: &Value) -> Result<Value> {
@@ -45,14 +48,21 @@ impl Client {
                 self.base
             ),
             Err(e) if e.is_timeout() => {
-                bail!("{} did not answer within {} s", self.base, TIMEOUT.as_secs())
+                bail!(
+                    "{} did not answer within {} s",
+                    self.base,
+                    TIMEOUT.as_secs()
+                )
             }
             Err(e) => return Err(e).context(format!("cannot ask {}", self.base)),
         };
         let status = response.status();
         let body = response.bytes().await.context("the answer broke off")?;
         let value: Value = serde_json::from_slice(&body).with_context(|| {
-            format!("{} answered {status} with something that is not JSON; is it whence?", self.base)
+            format!(
+                "{} answered {status} with something that is not JSON; is it whence?",
+                self.base
+            )
         })?;
         if status.is_success() {
             return Ok(value);

@@ -92,7 +92,10 @@ pub(crate) struct Model {
 
 impl Default for Model {
     fn default() -> Self {
-        Self { name: "minilm".to_owned(), threads: None }
+        Self {
+            name: "minilm".to_owned(),
+            threads: None,
+        }
     }
 }
 
@@ -109,7 +112,10 @@ pub(crate) struct Chunk {
 
 impl Default for Chunk {
     fn default() -> Self {
-        Self { max_tokens: 200, project_keys: Vec::new() }
+        Self {
+            max_tokens: 200,
+            project_keys: Vec::new(),
+        }
     }
 }
 
@@ -126,7 +132,10 @@ pub(crate) struct Harvest {
 
 impl Default for Harvest {
     fn default() -> Self {
-        Self { interval_seconds: 15, max_prune: 20 }
+        Self {
+            interval_seconds: 15,
+            max_prune: 20,
+        }
     }
 }
 
@@ -140,7 +149,9 @@ pub(crate) struct Query {
 
 impl Default for Query {
     fn default() -> Self {
-        Self { listen: SocketAddr::from(([127, 0, 0, 1], 7777)) }
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 7777)),
+        }
     }
 }
 
@@ -160,7 +171,12 @@ pub(crate) struct Workers {
 
 impl Default for Workers {
     fn default() -> Self {
-        Self { normalize: 8, chunk: 8, embed: 8, index: 8 }
+        Self {
+            normalize: 8,
+            chunk: 8,
+            embed: 8,
+            index: 8,
+        }
     }
 }
 
@@ -204,20 +220,34 @@ impl Config {
         if file.is_some() && !path.is_file() {
             bail!("there is no configuration file {}", path.display());
         }
-        let figment = Figment::from(Serialized::defaults(Config::default()))
-            .merge(Toml::file_exact(path))
-            .merge(Env::prefixed("WHENCE_").ignore(&["cache", "config", "log", "eval_dir"]).split("__"));
+        let mut figment = Figment::from(Serialized::defaults(Config::default()));
+        if path.is_file() {
+            figment = figment.merge(Toml::file_exact(path));
+        }
+        let figment = figment.merge(
+            Env::prefixed("WHENCE_")
+                .ignore(&["cache", "config", "log", "eval_dir"])
+                .split("__"),
+        );
         let config: Config = figment.extract().map_err(explain)?;
-        config.check().with_context(|| format!("the configuration {} is wrong", path.display()))?;
+        config
+            .check()
+            .with_context(|| format!("the configuration {} is wrong", path.display()))?;
         Ok(config)
     }
 
-    fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         if !(32..=512).contains(&self.chunk.max_tokens) {
-            bail!("chunk.max_tokens is {}; it must be 32 to 512", self.chunk.max_tokens);
+            bail!(
+                "chunk.max_tokens is {}; it must be 32 to 512",
+                self.chunk.max_tokens
+            );
         }
         if self.harvest.max_prune > 100 {
-            bail!("harvest.max_prune is {}; it is a percentage", self.harvest.max_prune);
+            bail!(
+                "harvest.max_prune is {}; it is a percentage",
+                self.harvest.max_prune
+            );
         }
         if self.harvest.interval_seconds == 0 {
             bail!("harvest.interval_seconds is 0; it must be 1 or more");
@@ -245,7 +275,11 @@ fn explain(error: figment::Error) -> anyhow::Error {
                     .as_ref()
                     .map_or("the configuration".to_owned(), |m| m.name.to_string()),
             };
-            let key = if key.is_empty() { String::new() } else { format!(" at key `{key}`") };
+            let key = if key.is_empty() {
+                String::new()
+            } else {
+                format!(" at key `{key}`")
+            };
             format!("{place}{key}: {}", one.kind)
         })
         .collect();
@@ -274,13 +308,18 @@ mod tests {
 
     #[test]
     fn a_wrong_type_is_named_with_its_key() {
-        let error = load("[chunk]\nmax_tokens = \"many\"").unwrap_err().to_string();
+        let error = load("[chunk]\nmax_tokens = \"many\"")
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("chunk.max_tokens"), "{error}");
     }
 
     #[test]
     fn only_loopback_is_served() {
-        let error = format!("{:#}", load("[query]\nlisten = \"0.0.0.0:7777\"").unwrap_err());
+        let error = format!(
+            "{:#}",
+            load("[query]\nlisten = \"0.0.0.0:7777\"").unwrap_err()
+        );
         assert!(error.contains("loopback"), "{error}");
     }
 

@@ -36,7 +36,13 @@ impl Context {
         };
         let log = Log::connect(&options).await?;
         let models = vec![spec.slug()];
-        Ok(Self { config, log, endpoints, spec, models })
+        Ok(Self {
+            config,
+            log,
+            endpoints,
+            spec,
+            models,
+        })
     }
 
     /// The slug of the model that serves.
@@ -63,9 +69,16 @@ impl Context {
 /// Addresses from the configuration, else from the data folder.
 fn endpoints(config: &Config) -> Result<Endpoints> {
     let nats = config.nats.url.as_ref().map(|url| url.expose().to_owned());
-    let postgres = config.postgres.url.as_ref().map(|url| url.expose().to_owned());
+    let postgres = config
+        .postgres
+        .url
+        .as_ref()
+        .map(|url| url.expose().to_owned());
     if let (Some(nats_url), Some(postgres_url)) = (&nats, &postgres) {
-        return Ok(Endpoints { nats_url: nats_url.clone(), postgres_url: postgres_url.clone() });
+        return Ok(Endpoints {
+            nats_url: nats_url.clone(),
+            postgres_url: postgres_url.clone(),
+        });
     }
     let running = Endpoints::read(&config.data)?;
     Ok(Endpoints {

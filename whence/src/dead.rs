@@ -33,16 +33,25 @@ pub(crate) async fn run(context: &Context, command: DeadCommand) -> Result<Endin
                         "{} is not in a stream: correct it at its source{}, the next harvest \
                          reads it again\n",
                         letter.key,
-                        letter.letter.location.as_ref().map_or(String::new(), |l| format!(" ({l})")),
+                        letter
+                            .letter
+                            .location
+                            .as_ref()
+                            .map_or(String::new(), |l| format!(" ({l})")),
                     ));
                 }
             }
-            print::text(&format!("{sent} sent again; `whence dead list` shows what dies again\n"));
+            print::text(&format!(
+                "{sent} sent again; `whence dead list` shows what dies again\n"
+            ));
         }
         DeadCommand::Drop(selection) => {
             let chosen = select(&letters, &selection)?;
             for letter in &chosen {
-                context.log.resolve_dead(&letter.letter.stage, &letter.key).await?;
+                context
+                    .log
+                    .resolve_dead(&letter.letter.stage, &letter.key)
+                    .await?;
             }
             print::text(&format!("{} dropped\n", chosen.len()));
         }
@@ -66,7 +75,10 @@ fn list(letters: &[Buried]) -> String {
             clean(&buried.key.to_string()),
             age(letter.at),
             clean(&letter.causes.join(": ")),
-            place.map_or(String::new(), |place| format!("\n      in {}", clean(place))),
+            place.map_or(String::new(), |place| format!(
+                "\n      in {}",
+                clean(place)
+            )),
         );
     }
     text
@@ -114,9 +126,15 @@ fn select<'a>(letters: &'a [Buried], selection: &DeadSelection) -> Result<Vec<&'
 
 /// By number as listed, by subject, or by ticket.
 fn find<'a>(letters: &'a [Buried], name: &str) -> Result<&'a Buried> {
-    let by_number = name.parse::<usize>().ok().and_then(|n| letters.get(n.checked_sub(1)?));
-    let found = by_number
-        .or_else(|| letters.iter().find(|l| l.subject == name || l.key.to_string() == name));
+    let by_number = name
+        .parse::<usize>()
+        .ok()
+        .and_then(|n| letters.get(n.checked_sub(1)?));
+    let found = by_number.or_else(|| {
+        letters
+            .iter()
+            .find(|l| l.subject == name || l.key.to_string() == name)
+    });
     match found {
         Some(letter) => Ok(letter),
         None => bail!("there is no dead letter {name:?}; `whence dead list` shows them"),

@@ -1,10 +1,15 @@
 //! `whence doctor`: what is missing here, and how to get it.
 
-use crate::{boot::Ending, cli::Output, client::Client, config::Config, context::Context, embedded, print};
+use crate::{
+    boot::Ending, cli::Output, client::Client, config::Config, context::Context, embedded, print,
+};
 use anyhow::Result;
 use serde::Serialize;
 use std::fmt::Write as _;
-use whence_provision::{Endpoints, Verdict, checks};
+use whence_provision::{
+    Endpoints,
+    doctor::{Verdict, checks},
+};
 
 #[derive(Serialize)]
 struct Finding {
@@ -93,8 +98,11 @@ async fn pipeline(config: &Config) -> Finding {
 fn table(findings: &[Finding]) -> String {
     let mut text = String::new();
     for finding in findings {
-        let _infallible =
-            writeln!(text, "{:<5} {:<24} {}", finding.verdict, finding.name, finding.detail);
+        let _infallible = writeln!(
+            text,
+            "{:<5} {:<24} {}",
+            finding.verdict, finding.name, finding.detail
+        );
         if !finding.fix.is_empty() {
             let _infallible = writeln!(text, "{:<30} → {}", "", finding.fix);
         }

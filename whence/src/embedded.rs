@@ -38,17 +38,30 @@ impl Progress for Bars {
             Some(total) => progress::bytes(what, total),
             None => progress::spinner(what),
         };
-        self.bars.lock().unwrap_or_else(|e| e.into_inner()).insert(what.to_owned(), bar);
+        self.bars
+            .lock()
+            .unwrap_or_else(|e| e.into_inner())
+            .insert(what.to_owned(), bar);
     }
 
     fn advanced(&self, what: &str, done: u64) {
-        if let Some(bar) = self.bars.lock().unwrap_or_else(|e| e.into_inner()).get(what) {
+        if let Some(bar) = self
+            .bars
+            .lock()
+            .unwrap_or_else(|e| e.into_inner())
+            .get(what)
+        {
             bar.set_position(done);
         }
     }
 
     fn finished(&self, what: &str) {
-        if let Some(bar) = self.bars.lock().unwrap_or_else(|e| e.into_inner()).remove(what) {
+        if let Some(bar) = self
+            .bars
+            .lock()
+            .unwrap_or_else(|e| e.into_inner())
+            .remove(what)
+        {
             bar.finish_and_clear();
         }
     }

@@ -44,14 +44,19 @@ fn question_files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in entries {
         let path = entry.context("cannot read the folder to its end")?.path();
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let name = path
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned());
         if name.is_some_and(|name| name.starts_with("queries.") && name.ends_with(".jsonl")) {
             files.push(path);
         }
     }
     files.sort();
     if files.is_empty() {
-        bail!("{} holds no queries.*.jsonl; docs/search.md shows their shape", folder.display());
+        bail!(
+            "{} holds no queries.*.jsonl; docs/search.md shows their shape",
+            folder.display()
+        );
     }
     Ok(files)
 }
@@ -70,9 +75,14 @@ async fn running(config: &Config, questions: &[Question]) -> Result<Report> {
                 "filters": { "project": question.repository() },
             });
             let answer = client.post("/search", &request).await?;
-            let hits = answer["hits"].as_array().map(Vec::as_slice).unwrap_or_default();
+            let hits = answer["hits"]
+                .as_array()
+                .map(Vec::as_slice)
+                .unwrap_or_default();
             Ok::<_, anyhow::Error>(
-                hits.iter().filter_map(|hit| hit["id"].as_str().map(str::to_owned)).collect(),
+                hits.iter()
+                    .filter_map(|hit| hit["id"].as_str().map(str::to_owned))
+                    .collect(),
             )
         }
     };

@@ -15,7 +15,10 @@ use whence_log::{RunRecord, RunStatus};
 
 /// Source names as they are typed.
 pub(crate) fn parse(names: &[String]) -> Result<Vec<SourceSpec>> {
-    names.iter().map(|name| Ok(name.parse::<SourceSpec>()?)).collect()
+    names
+        .iter()
+        .map(|name| Ok(name.parse::<SourceSpec>()?))
+        .collect()
 }
 
 /// `whence harvest`.
@@ -32,7 +35,17 @@ pub(crate) async fn run(context: &Context, arguments: Harvest) -> Result<Ending>
     let max_prune = arguments.prune.max_prune;
     let mut runs = Vec::new();
     for source in &sources {
-        runs.push(pass(context, source, "harvest", arguments.force, max_prune, &stop).await?);
+        runs.push(
+            pass(
+                context,
+                source,
+                "harvest",
+                arguments.force,
+                max_prune,
+                &stop,
+            )
+            .await?,
+        );
     }
     if arguments.output.json {
         print::json(&runs)?;
@@ -86,11 +99,7 @@ pub(crate) async fn once(
 }
 
 /// Passes over all sources, side by side, until `stop`.
-pub(crate) async fn forever(
-    context: &Context,
-    sources: &[SourceSpec],
-    stop: &CancellationToken,
-) {
+pub(crate) async fn forever(context: &Context, sources: &[SourceSpec], stop: &CancellationToken) {
     let passes = sources.iter().map(|source| repeat(context, source, stop));
     futures::future::join_all(passes).await;
     stop.cancelled().await;
@@ -102,7 +111,10 @@ async fn repeat(context: &Context, source: &SourceSpec, stop: &CancellationToken
     while !stop.is_cancelled() {
         let outcome = match pass(context, source, "up", false, None, stop).await {
             Ok(run) if run.counts.published + run.counts.deleted > 0 => Some(Ok(line(&run))),
-            Ok(run) => run.error.map(Err).or_else(|| run.warnings.first().cloned().map(Err)),
+            Ok(run) => run
+                .error
+                .map(Err)
+                .or_else(|| run.warnings.first().cloned().map(Err)),
             Err(error) => Some(Err(format!("{error:#}"))),
         };
         match outcome {
@@ -147,7 +159,7 @@ async fn pass(
     };
     let ended = run_once(&context.log, opened.as_ref(), &options, stop, &show).await;
     bar.finish_and_clear();
-    ended.map_err(|error: HarvestError| anyhow::Error::new(error)).with_context(|| {
-        format!("cannot harvest {}", source.as_str())
-    })
+    ended
+        .map_err(|error: HarvestError| anyhow::Error::new(error))
+        .with_context(|| format!("cannot harvest {}", source.as_str()))
 }

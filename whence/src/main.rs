@@ -37,7 +37,10 @@ fn main() -> ExitCode {
     boot::trace(&cli.global);
     // One provider for TLS in the process; ring, as the NATS client uses.
     let _already_there = rustls::crypto::ring::default_provider().install_default();
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+    {
         Ok(runtime) => runtime,
         Err(error) => return fail(&anyhow::Error::new(error).context("cannot start threads")),
     };

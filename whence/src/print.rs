@@ -19,12 +19,17 @@ pub(crate) fn json(value: &impl Serialize) -> Result<()> {
 /// Text from elsewhere, safe for a terminal: control characters would move the
 /// cursor, change colours or hide what stands there.
 pub(crate) fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{FFFD}' } else { c }).collect()
+    text.chars()
+        .map(|c| if c.is_control() { '\u{FFFD}' } else { c })
+        .collect()
 }
 
 /// How long ago, in the largest unit that is at least one.
 pub(crate) fn age(then: Timestamp) -> String {
-    let seconds = Timestamp::now().as_second().saturating_sub(then.as_second()).max(0);
+    let seconds = Timestamp::now()
+        .as_second()
+        .saturating_sub(then.as_second())
+        .max(0);
     match seconds {
         0..60 => format!("{seconds} s"),
         60..3_600 => format!("{} min", seconds / 60),

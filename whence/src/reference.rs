@@ -28,7 +28,10 @@ pub(crate) fn page() -> String {
         }
     }
     for (name, reference, property) in tables {
-        let definition = reference.rsplit('/').next().map(|key| &schema["$defs"][key]);
+        let definition = reference
+            .rsplit('/')
+            .next()
+            .map(|key| &schema["$defs"][key]);
         let _infallible = write!(page, "\n## `[{name}]`\n\n{}\n\n", text(property));
         page.push_str("| key | default | |\n|---|---|---|\n");
         for (key, property) in definition.into_iter().flat_map(properties) {
@@ -39,7 +42,11 @@ pub(crate) fn page() -> String {
 }
 
 fn properties(schema: &Value) -> impl Iterator<Item = (&str, &Value)> {
-    schema["properties"].as_object().into_iter().flatten().map(|(key, value)| (key.as_str(), value))
+    schema["properties"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(key, value)| (key.as_str(), value))
 }
 
 fn row(page: &mut String, key: &str, property: &Value, default: &Value) {
@@ -52,7 +59,10 @@ fn row(page: &mut String, key: &str, property: &Value, default: &Value) {
 }
 
 fn text(property: &Value) -> String {
-    property["description"].as_str().unwrap_or_default().replace('\n', " ")
+    property["description"]
+        .as_str()
+        .unwrap_or_default()
+        .replace('\n', " ")
 }
 
 #[cfg(test)]

@@ -34,11 +34,19 @@ pub(crate) async fn run(context: &Context, arguments: Replay) -> Result<Ending> 
         ticket: arguments.ticket,
     };
     let total = context.log.count(&from, &selection).await?;
-    let mut report =
-        Report { from: from.stream(), tickets: total, done: 0, dry_run: arguments.dry_run };
+    let mut report = Report {
+        from: from.stream(),
+        tickets: total,
+        done: 0,
+        dry_run: arguments.dry_run,
+    };
     if !arguments.dry_run {
         warn_of_idle_stages(context, &from).await?;
-        let plan = ReplayPlan { from, selection, window: arguments.window };
+        let plan = ReplayPlan {
+            from,
+            selection,
+            window: arguments.window,
+        };
         let bar = progress::bar("replay", total);
         let ended = context
             .log
@@ -59,9 +67,15 @@ pub(crate) async fn run(context: &Context, arguments: Replay) -> Result<Ending> 
     if arguments.output.json {
         print::json(&report)?;
     } else if report.dry_run {
-        print::text(&format!("{total} tickets of {} would run again\n", report.from));
+        print::text(&format!(
+            "{total} tickets of {} would run again\n",
+            report.from
+        ));
     } else {
-        print::text(&format!("{} of {total} tickets of {} ran again\n", report.done, report.from));
+        print::text(&format!(
+            "{} of {total} tickets of {} ran again\n",
+            report.done, report.from
+        ));
     }
     Ok(Ending::Done)
 }

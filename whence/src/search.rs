@@ -50,7 +50,10 @@ fn filters(pairs: &[String]) -> Result<Map<String, Value>> {
 
 fn render(answer: &Value, explain: bool) -> String {
     let mut text = String::new();
-    let hits = answer["hits"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let hits = answer["hits"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
     if hits.is_empty() {
         text.push_str("nothing found\n");
     }
@@ -73,7 +76,9 @@ fn render(answer: &Value, explain: bool) -> String {
         for chunk in hit["chunks"].as_array().into_iter().flatten() {
             let kind = chunk["kind"].as_str().unwrap_or_default();
             let who = chunk["author"].as_str().filter(|_| kind != "description");
-            let said = who.map_or(String::new(), |who| format!("[{} by {}] ", kind, clean(who)));
+            let said = who.map_or(String::new(), |who| {
+                format!("[{} by {}] ", kind, clean(who))
+            });
             let snippet = chunk["snippet"].as_str().unwrap_or_default();
             let snippet = snippet.split_whitespace().collect::<Vec<_>>().join(" ");
             for line in wrap(&format!("{said}{}", clean(&snippet)), 92) {
@@ -124,7 +129,13 @@ mod tests {
 
     #[test]
     fn a_repeated_filter_is_a_list() {
-        let pairs = ["label=a", "author=x", "label=b", "label=c", "created-after=2024-01-01"];
+        let pairs = [
+            "label=a",
+            "author=x",
+            "label=b",
+            "label=c",
+            "created-after=2024-01-01",
+        ];
         let filters = filters(&pairs.map(str::to_owned)).unwrap();
         assert_eq!(filters["label"], json!(["a", "b", "c"]));
         assert_eq!(filters["author"], json!("x"));
@@ -138,6 +149,9 @@ mod tests {
             {"kind": "comment", "author": "m\u{7}", "snippet": "a\n b\u{8}"}
         ]}]});
         let text = render(&answer, false);
-        assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
+        assert!(
+            text.chars().all(|c| c == '\n' || !c.is_control()),
+            "{text:?}"
+        );
     }
 }

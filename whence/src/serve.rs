@@ -29,7 +29,11 @@ pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener> {
 /// What answers searches on these tables.
 pub(crate) fn service(context: &Context, encoder: Option<Arc<Encoder>>) -> Result<SearchService> {
     let config = SearchConfig::default();
-    let pool = whence_query::pool(&context.endpoints.postgres_url, CONNECTIONS, config.deadline)?;
+    let pool = whence_query::pool(
+        &context.endpoints.postgres_url,
+        CONNECTIONS,
+        config.deadline,
+    )?;
     let encoder = encoder.map(|encoder| Arc::new(Questions(encoder)) as Arc<dyn QueryEncoder>);
     Ok(SearchService::new(pool, encoder, config))
 }

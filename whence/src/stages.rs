@@ -25,14 +25,24 @@ pub(crate) async fn encoder(config: &Config, context: &Context) -> Result<Arc<En
         let files = whence_model::fetch(&spec, &cache)?;
         Ok(Encoder::load(&spec, &files, EncoderOptions { threads })?)
     };
-    let encoder = tokio::task::spawn_blocking(load).await.context("loading the model panicked")??;
+    let encoder = tokio::task::spawn_blocking(load)
+        .await
+        .context("loading the model panicked")??;
     Ok(Arc::new(encoder))
 }
 
 /// Runs normalize until `stop`.
 pub(crate) async fn normalize(context: &Context, stop: CancellationToken) -> Result<()> {
     let permits = context.config.workers.normalize;
-    run(context, Arc::new(NormalizeStage), Edge::Raw, Edge::Docs, permits, stop).await
+    run(
+        context,
+        Arc::new(NormalizeStage),
+        Edge::Raw,
+        Edge::Docs,
+        permits,
+        stop,
+    )
+    .await
 }
 
 /// Runs chunk until `stop`.
@@ -40,19 +50,34 @@ pub(crate) async fn chunk(context: &Context, stop: CancellationToken) -> Result<
     let config = &context.config;
     let (spec, cache) = (context.spec.clone(), embedded::cache(config)?);
     let load = move || -> Result<Tokenizer> {
-        Ok(Tokenizer::load(&whence_model::fetch(&spec, &cache)?.tokenizer)?)
+        Ok(Tokenizer::load(
+            &whence_model::fetch(&spec, &cache)?.tokenizer,
+        )?)
     };
-    let tokenizer =
-        tokio::task::spawn_blocking(load).await.context("loading the tokenizer panicked")??;
+    let tokenizer = tokio::task::spawn_blocking(load)
+        .await
+        .context("loading the tokenizer panicked")??;
     let limits = Limits {
         max_tokens: config.chunk.max_tokens,
-        refs: RefRules { known_projects: config.chunk.project_keys.iter().cloned().collect() },
+        refs: RefRules {
+            known_projects: config.chunk.project_keys.iter().cloned().collect(),
+        },
     };
     let fingerprint = whence_chunk::fingerprint(&limits, &context.spec.id().to_string());
-    let version =
-        context.log.stage_version("chunk", whence_chunk::VERSION, &fingerprint).await?;
+    let version = context
+        .log
+        .stage_version("chunk", whence_chunk::VERSION, &fingerprint)
+        .await?;
     let stage = ChunkStage::new(limits, Arc::new(Counter(tokenizer)), version.settings);
-    run(context, Arc::new(stage), Edge::Docs, Edge::Chunks, config.workers.chunk, stop).await
+    run(
+        context,
+        Arc::new(stage),
+        Edge::Docs,
+        Edge::Chunks,
+        config.workers.chunk,
+        stop,
+    )
+    .await
 }
 
 /// Runs embed until `stop`.
@@ -62,7 +87,15 @@ pub(crate) async fn embed(
     stop: CancellationToken,
 ) -> Result<()> {
     let output = Edge::Vectors(context.slug());
-    run(context, stage, Edge::Chunks, output, context.config.workers.embed, stop).await
+    run(
+        context,
+        stage,
+        Edge::Chunks,
+        output,
+        context.config.workers.embed,
+        stop,
+    )
+    .await
 }
 
 /// Runs index until `stop`.
@@ -107,7 +140,12 @@ where
     };
     let name = stage.name();
     tracing::info!(stage = name, "started");
-    let wiring = Wiring { input, consumer, output, permits };
+    let wiring = Wiring {
+        input,
+        consumer,
+        output,
+        permits,
+    };
     let ended = whence_log::run(context.log.clone(), stage, wiring, counters, stop).await;
     reports.abort();
     ended.with_context(|| format!("the stage {name} stopped"))
@@ -133,7 +171,10 @@ impl QueryEncoder for Questions {
 
     async fn encode(&self, query: &str) -> Result<Vec<f32>, EncodeError> {
         let vectors = self.0.embed(vec![query.to_owned()], EmbedKind::Query).await;
-        let first = vectors.map_err(|e| EncodeError(e.to_string()))?.into_iter().next();
+        let first = vectors
+            .map_err(|e| EncodeError(e.to_string()))?
+            .into_iter()
+            .next();
         first.ok_or_else(|| EncodeError("the model gave no vector".to_owned()))
     }
 }

@@ -63,7 +63,11 @@ fn table(stats: &Stats) -> String {
         stats.chunks, stats.postings, stats.tombstones
     ));
     for row in &stats.vectors {
-        let active = if row.active { "serves" } else { "does not serve" };
+        let active = if row.active {
+            "serves"
+        } else {
+            "does not serve"
+        };
         line(format!(
             "{} vectors of {} tickets by {} ({active})",
             row.vectors, row.tickets, row.model

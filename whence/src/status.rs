@@ -45,8 +45,11 @@ fn table(status: &Status) -> String {
         "stage", "waiting", "in work", "done", "per s", "retried", "dead", "oldest waiting"
     ));
     for reader in status.streams.iter().flat_map(|edge| &edge.readers) {
-        let workers: Vec<_> =
-            status.workers.iter().filter(|w| w.stage == reader.stage).collect();
+        let workers: Vec<_> = status
+            .workers
+            .iter()
+            .filter(|w| w.stage == reader.stage)
+            .collect();
         let sum = |of: fn(&WorkerReport) -> u64| workers.iter().map(|w| of(w)).sum::<u64>();
         let note = match (&reader.oldest_waiting, workers.is_empty()) {
             (Some(oldest), true) => format!("{}  no worker runs", age(*oldest)),
@@ -68,7 +71,12 @@ fn table(status: &Status) -> String {
     line(String::new());
     line(format!("{:<24} {:>8} {:>12}", "stream", "tickets", "size"));
     for edge in &status.streams {
-        line(format!("{:<24} {:>8} {:>12}", edge.stream, edge.messages, bytes(edge.bytes)));
+        line(format!(
+            "{:<24} {:>8} {:>12}",
+            edge.stream,
+            edge.messages,
+            bytes(edge.bytes)
+        ));
     }
     line(String::new());
     for run in &status.sources {
@@ -88,7 +96,10 @@ fn source(run: &RunRecord) -> String {
     let how = match run.status {
         RunStatus::Running => format!("running for {}", age(run.started_at)),
         RunStatus::Succeeded => {
-            format!("succeeded {} ago", age(run.finished_at.unwrap_or(run.started_at)))
+            format!(
+                "succeeded {} ago",
+                age(run.finished_at.unwrap_or(run.started_at))
+            )
         }
         RunStatus::Failed => format!(
             "FAILED {} ago ({} in a row): {}",

@@ -46,7 +46,10 @@ impl Summary {
         } else {
             print::text(&self.text());
         }
-        let failed = self.sources.iter().any(|run| run.status != RunStatus::Succeeded);
+        let failed = self
+            .sources
+            .iter()
+            .any(|run| run.status != RunStatus::Succeeded);
         Ok(match (failed, self.dead_letters) {
             (true, _) => Ending::Failed,
             (false, 0) => Ending::Done,
@@ -67,7 +70,10 @@ impl Summary {
                 counts.unchanged,
                 counts.deleted,
                 counts.unreadable,
-                run.error.as_ref().map_or(String::new(), |e| format!("\n    FAILED: {}", print::clean(e))),
+                run.error.as_ref().map_or(String::new(), |e| format!(
+                    "\n    FAILED: {}",
+                    print::clean(e)
+                )),
             );
             for warning in &run.warnings {
                 let _infallible = writeln!(text, "    {}", print::clean(warning));
@@ -80,7 +86,8 @@ impl Summary {
             self.stats.chunks, self.embedded, self.reused
         );
         if self.dead_letters > 0 {
-            let _infallible = writeln!(text, "{} dead letters: whence dead list", self.dead_letters);
+            let _infallible =
+                writeln!(text, "{} dead letters: whence dead list", self.dead_letters);
         }
         text
     }

@@ -43,7 +43,13 @@ pub(crate) async fn run(mut config: Config, arguments: Up) -> Result<Ending> {
         () = stop.cancelled() => return Ok(Ending::Interrupted),
     };
     let endpoints = supervisor.endpoints().clone();
-    let run = Running { config, arguments, sources, listener, stop: stop.clone() };
+    let run = Running {
+        config,
+        arguments,
+        sources,
+        listener,
+        stop: stop.clone(),
+    };
     let ended = tokio::select! {
         ended = run.pipeline(endpoints) => ended,
         gave_up = watch(&mut supervisor) => Err(gave_up),
@@ -60,7 +66,11 @@ async fn watch(supervisor: &mut Supervisor) -> anyhow::Error {
                 tracing::warn!("{name} ended ({status}); it is started again");
             }
             SupervisorEvent::Restarted { name, .. } => tracing::warn!("{name} runs again"),
-            SupervisorEvent::GaveUp { name, cause, last_log_lines } => {
+            SupervisorEvent::GaveUp {
+                name,
+                cause,
+                last_log_lines,
+            } => {
                 return anyhow::anyhow!(
                     "{name} cannot be kept running: {cause}\n{}",
                     last_log_lines.join("\n")
@@ -80,7 +90,13 @@ struct Running {
 
 impl Running {
     async fn pipeline(self, endpoints: whence_provision::Endpoints) -> Result<Ending> {
-        let Self { config, arguments, sources, listener, stop } = self;
+        let Self {
+            config,
+            arguments,
+            sources,
+            listener,
+            stop,
+        } = self;
         let context = Arc::new(Context::at(config.clone(), endpoints).await?);
         context.set_up().await?;
         let swept = context.log.sweep_claims(&context.models).await?;
@@ -93,7 +109,9 @@ impl Running {
             true => Some(stages::encoder(&config, &context).await?),
             false => None,
         };
-        let embed_stage = encoder.clone().map(|encoder| Arc::new(EmbedStage::new(encoder)));
+        let embed_stage = encoder
+            .clone()
+            .map(|encoder| Arc::new(EmbedStage::new(encoder)));
         // Stages outlive the stop signal by what they have in their hands.
         let mut tasks: JoinSet<Result<()>> = JoinSet::new();
         let workers = stop.child_token();
@@ -114,7 +132,9 @@ impl Running {
             tasks.spawn(async move { stages::index(&context, stop).await });
         }
         if let Some(listener) = listener {
-            let address = listener.local_addr().context("the listener has no address")?;
+            let address = listener
+                .local_addr()
+                .context("the listener has no address")?;
             print::text(&format!(
                 "whence listens on http://{address}\n\
                  ask it, in another terminal:\n    \
@@ -127,7 +147,9 @@ impl Running {
             if arguments.once {
                 let runs = harvest::once(&context, &sources, "up --once", false, &stop).await?;
                 crate::settle::settle(&context, &stop).await?;
-                Ok(Some(Summary::of(&context, runs, embed_stage.as_deref()).await?))
+                Ok(Some(
+                    Summary::of(&context, runs, embed_stage.as_deref()).await?,
+                ))
             } else {
                 harvest::forever(&context, &sources, &stop).await;
                 Ok(None)
@@ -169,7 +191,10 @@ async fn drain(mut tasks: JoinSet<Result<()>>) {
             }
         }
     };
-    if tokio::time::timeout(Duration::from_secs(15), all).await.is_err() {
+    if tokio::time::timeout(Duration::from_secs(15), all)
+        .await
+        .is_err()
+    {
         tracing::warn!("stages did not end in time; what they held is delivered again");
     }
 }

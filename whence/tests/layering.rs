@@ -23,23 +23,30 @@ const ALLOWED_IN_TESTS: [&str; 2] = ["provision", "model"];
 
 fn manifests() -> BTreeMap<String, toml::Table> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let read = |path: &Path| -> toml::Table {
-        fs::read_to_string(path).unwrap().parse().unwrap()
-    };
+    let read = |path: &Path| -> toml::Table { fs::read_to_string(path).unwrap().parse().unwrap() };
     let workspace = read(&root.join("Cargo.toml"));
     let members = workspace["workspace"]["members"].as_array().unwrap();
     members
         .iter()
         .map(|member| {
             let member = member.as_str().unwrap();
-            (member.to_owned(), read(&root.join(member).join("Cargo.toml")))
+            (
+                member.to_owned(),
+                read(&root.join(member).join("Cargo.toml")),
+            )
         })
         .collect()
 }
 
 fn ours(manifest: &toml::Table, section: &str) -> Vec<String> {
-    let Some(table) = manifest.get(section).and_then(|s| s.as_table()) else { return vec![] };
-    table.keys().filter_map(|name| name.strip_prefix("whence-")).map(str::to_owned).collect()
+    let Some(table) = manifest.get(section).and_then(|s| s.as_table()) else {
+        return vec![];
+    };
+    table
+        .keys()
+        .filter_map(|name| name.strip_prefix("whence-"))
+        .map(str::to_owned)
+        .collect()
 }
 
 #[test]
@@ -71,7 +78,10 @@ fn only_the_log_names_the_nats_client() {
         for section in ["dependencies", "dev-dependencies"] {
             let table = manifest.get(section).and_then(|s| s.as_table());
             let names = table.is_some_and(|t| t.contains_key("async-nats"));
-            assert!(!names || name == "log", "{name} names async-nats in {section}");
+            assert!(
+                !names || name == "log",
+                "{name} names async-nats in {section}"
+            );
         }
     }
 }

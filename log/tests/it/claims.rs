@@ -13,7 +13,11 @@ async fn a_huge_ticket_passes_whole_and_leaves_with_its_message() {
     log.publish_raw(&key(1), &raw(&huge)).await.unwrap();
     settled(&log).await;
     assert_eq!(running.counters.done(), 1);
-    assert_eq!(server.objects("whence_claims").await, 2, "one for RAW, one for DOCS");
+    assert_eq!(
+        server.objects("whence_claims").await,
+        2,
+        "one for RAW, one for DOCS"
+    );
 
     // The next state sees the huge one as the previous output, then replaces it.
     log.publish_raw(&key(1), &raw("small")).await.unwrap();

@@ -19,6 +19,13 @@ async fn a_killed_server_costs_time_and_nothing_else() {
         }
     }
     settled(&log).await;
-    assert_eq!(server.stream_dump("DOCS").await.matches("acme/kiln#").count(), 120);
+    assert_eq!(
+        server
+            .stream_dump("DOCS")
+            .await
+            .matches("acme/kiln#")
+            .count(),
+        120
+    );
     running.stop().await.unwrap();
 }

@@ -14,7 +14,9 @@ async fn a_bad_ticket_dies_with_its_cause_and_its_neighbours_pass() {
     });
     let running = Running::start(&log, stage);
     for ticket in 1..=4 {
-        log.publish_raw(&key(ticket), &raw(&format!("text {ticket}"))).await.unwrap();
+        log.publish_raw(&key(ticket), &raw(&format!("text {ticket}")))
+            .await
+            .unwrap();
     }
     settled(&log).await;
     assert_eq!(running.counters.done(), 2);
@@ -24,7 +26,10 @@ async fn a_bad_ticket_dies_with_its_cause_and_its_neighbours_pass() {
     assert_eq!(letters[0].key, key(2));
     assert_eq!(letters[0].letter.stage, "normalize");
     assert_eq!(letters[0].letter.causes, vec!["the number is missing"]);
-    assert_eq!(letters[0].letter.origin.as_deref(), Some("archive:test.json"));
+    assert_eq!(
+        letters[0].letter.origin.as_deref(),
+        Some("archive:test.json")
+    );
     assert!(String::from_utf8_lossy(&letters[0].letter.input).contains("text 2"));
     assert!(letters[1].letter.causes[0].contains("index out of range"));
     running.stop().await.unwrap();
@@ -42,9 +47,13 @@ async fn a_bad_ticket_dies_with_its_cause_and_its_neighbours_pass() {
 #[tokio::test]
 async fn a_deleted_ticket_leaves_no_letter() {
     let (log, server) = log().await;
-    let running =
-        Running::start(&log, Scripted::new(|_, _, _| Err(StageError::refused("too strange"))));
-    log.publish_raw(&key(1), &raw("secret words")).await.unwrap();
+    let running = Running::start(
+        &log,
+        Scripted::new(|_, _, _| Err(StageError::refused("too strange"))),
+    );
+    log.publish_raw(&key(1), &raw("secret words"))
+        .await
+        .unwrap();
     settled(&log).await;
     assert_eq!(log.dead_letters(&everything()).await.unwrap().len(), 1);
     log.tombstone(&key(1), Timestamp::now()).await.unwrap();
@@ -58,12 +67,17 @@ async fn a_deleted_ticket_leaves_no_letter() {
 async fn a_foreign_message_on_a_stream_is_a_dead_letter_too() {
     let (log, server) = log().await;
     let running = Running::start(&log, Scripted::fine());
-    server.publish("raw.upstream.github.acme.1", b"not ours").await;
+    server
+        .publish("raw.upstream.github.acme.1", b"not ours")
+        .await;
     log.publish_raw(&key(1), &raw("ours")).await.unwrap();
     settled(&log).await;
     assert_eq!(running.counters.done(), 1);
     let letters = log.dead_letters(&everything()).await.unwrap();
     assert_eq!(letters.len(), 1);
-    assert!(letters[0].letter.causes[0].contains("not written by whence"), "{letters:?}");
+    assert!(
+        letters[0].letter.causes[0].contains("not written by whence"),
+        "{letters:?}"
+    );
     running.stop().await.unwrap();
 }

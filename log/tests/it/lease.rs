@@ -35,8 +35,14 @@ async fn a_lease_taken_by_force_is_lost_to_its_holder() {
     let (log, _server) = log().await;
     let first = take(&log, "one", false).await.unwrap();
     let _second = take(&log, "two", true).await.unwrap();
-    tokio::time::timeout(Duration::from_secs(60), first.lost().cancelled()).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(60), first.lost().cancelled())
+        .await
+        .unwrap();
     drop(first);
     tokio::time::sleep(Duration::from_millis(200)).await;
-    assert_eq!(take(&log, "three", false).await.unwrap_err(), "two", "the loser released nothing");
+    assert_eq!(
+        take(&log, "three", false).await.unwrap_err(),
+        "two",
+        "the loser released nothing"
+    );
 }

@@ -9,21 +9,35 @@ async fn an_equal_state_is_published_once() {
     let (log, _server) = log().await;
     let first = log.publish_raw(&key(1), &raw("a")).await.unwrap();
     let again = log.publish_raw(&key(1), &raw("a")).await.unwrap();
-    let Published::New(revision) = first else { panic!("{first:?}") };
+    let Published::New(revision) = first else {
+        panic!("{first:?}")
+    };
     assert_eq!(again, Published::Unchanged(revision));
     let edited = log.publish_raw(&key(1), &raw("b")).await.unwrap();
     assert!(matches!(edited, Published::New(later) if later > revision));
-    assert_eq!(log.status(&models()).await.unwrap()[0].messages, 1, "one message per ticket");
+    assert_eq!(
+        log.status(&models()).await.unwrap()[0].messages,
+        1,
+        "one message per ticket"
+    );
 }
 
 #[tokio::test]
 async fn a_clock_that_goes_back_still_makes_newer_revisions() {
     let (log, _server) = log().await;
     let at = |seconds| Timestamp::from_second(seconds).unwrap();
-    let Published::New(a) = log.publish_raw(&key(1), &raw_at("a", at(2_000))).await.unwrap() else {
+    let Published::New(a) = log
+        .publish_raw(&key(1), &raw_at("a", at(2_000)))
+        .await
+        .unwrap()
+    else {
         panic!()
     };
-    let Published::New(b) = log.publish_raw(&key(1), &raw_at("b", at(1_000))).await.unwrap() else {
+    let Published::New(b) = log
+        .publish_raw(&key(1), &raw_at("b", at(1_000)))
+        .await
+        .unwrap()
+    else {
         panic!()
     };
     let c = log.tombstone(&key(1), at(500)).await.unwrap().unwrap();
@@ -41,15 +55,29 @@ async fn known_lists_tombstones_and_respects_the_selection() {
         log.publish_raw(&key(ticket), &raw("x")).await.unwrap();
     }
     log.tombstone(&key(7), Timestamp::now()).await.unwrap();
-    assert_eq!(log.tombstone(&key(7), Timestamp::now()).await.unwrap(), None, "already gone");
-    assert_eq!(log.tombstone(&key(999), Timestamp::now()).await.unwrap(), None, "never there");
+    assert_eq!(
+        log.tombstone(&key(7), Timestamp::now()).await.unwrap(),
+        None,
+        "already gone"
+    );
+    assert_eq!(
+        log.tombstone(&key(999), Timestamp::now()).await.unwrap(),
+        None,
+        "never there"
+    );
     let known = log.known(&everything()).await.unwrap();
     assert_eq!(known.len(), 300);
     assert_eq!(known.iter().filter(|k| !k.live).count(), 1);
     assert!(known.iter().all(|k| k.origin == "archive:test.json"));
-    let other = Selection { scope: Some("acme/oven".into()), ..everything() };
+    let other = Selection {
+        scope: Some("acme/oven".into()),
+        ..everything()
+    };
     assert_eq!(log.known(&other).await.unwrap(), vec![]);
-    let one = Selection { ticket: Some("12".into()), ..everything() };
+    let one = Selection {
+        ticket: Some("12".into()),
+        ..everything()
+    };
     assert_eq!(log.known(&one).await.unwrap().len(), 1);
 }
 
@@ -64,14 +92,26 @@ async fn set_up_twice_changes_nothing() {
 #[tokio::test]
 async fn settings_get_ordinals_that_only_grow() {
     let (log, _server) = log().await;
-    let version = async |code, fingerprint| log.stage_version("chunk", code, fingerprint).await.unwrap();
+    let version =
+        async |code, fingerprint| log.stage_version("chunk", code, fingerprint).await.unwrap();
     let a = version(1, "200 tokens").await;
-    assert_eq!(version(1, "200 tokens").await, a, "the same settings are the same version");
+    assert_eq!(
+        version(1, "200 tokens").await,
+        a,
+        "the same settings are the same version"
+    );
     let b = version(1, "128 tokens").await;
     let back = version(1, "200 tokens").await;
-    assert!(a < b && b < back, "going back to old settings is newer too: {a:?} {b:?} {back:?}");
+    assert!(
+        a < b && b < back,
+        "going back to old settings is newer too: {a:?} {b:?} {back:?}"
+    );
     let newer = version(2, "200 tokens").await;
     let old_binary = version(1, "128 tokens").await;
     assert!(old_binary < newer);
-    assert_eq!(version(2, "200 tokens").await, newer, "an old binary does not move the count");
+    assert_eq!(
+        version(2, "200 tokens").await,
+        newer,
+        "an old binary does not move the count"
+    );
 }

@@ -1,5 +1,6 @@
 //! A server for each test, and stages whose behaviour a test decides.
 
+use crate::shim::Servers;
 use async_trait::async_trait;
 use serde_json::value::RawValue;
 use std::sync::{
@@ -16,7 +17,6 @@ use whence_log::{
     Counters, Edge, Input, Log, LogError, LogOptions, Previous, Selection, Stage, StageError,
     Wiring,
 };
-use crate::shim::Servers;
 
 pub(crate) const MODEL: &str = "test_model";
 
@@ -65,16 +65,28 @@ impl Server {
 
     pub(crate) async fn publish(&self, subject: &str, body: &'static [u8]) {
         let js = self.js().await;
-        js.publish(subject.to_owned(), body.into()).await.unwrap().await.unwrap();
+        js.publish(subject.to_owned(), body.into())
+            .await
+            .unwrap()
+            .await
+            .unwrap();
     }
 
     pub(crate) async fn max_payload(&self) -> usize {
-        async_nats::connect(self.servers.nats_url()).await.unwrap().server_info().max_payload
+        async_nats::connect(self.servers.nats_url())
+            .await
+            .unwrap()
+            .server_info()
+            .max_payload
     }
 }
 
 pub(crate) async fn connect(url: &str) -> Log {
-    let options = LogOptions { url: url.to_owned(), name: "test".into(), ..LogOptions::default() };
+    let options = LogOptions {
+        url: url.to_owned(),
+        name: "test".into(),
+        ..LogOptions::default()
+    };
     Log::connect(&options).await.unwrap()
 }
 
@@ -152,7 +164,13 @@ impl Stage for Scripted {
     }
 
     fn recipe(&self, input: Recipe) -> Recipe {
-        Recipe { normalize: StageVersion { code: self.code, settings: 0 }, ..input }
+        Recipe {
+            normalize: StageVersion {
+                code: self.code,
+                settings: 0,
+            },
+            ..input
+        }
     }
 
     async fn handle(
@@ -257,7 +275,12 @@ impl Running {
         let counters = Arc::new(Counters::default());
         let stop = CancellationToken::new();
         let consumer = stage.name().to_owned();
-        let wiring = Wiring { input, consumer, output, permits: 4 };
+        let wiring = Wiring {
+            input,
+            consumer,
+            output,
+            permits: 4,
+        };
         let task = tokio::spawn(whence_log::run(
             log.clone(),
             stage,
@@ -265,7 +288,11 @@ impl Running {
             counters.clone(),
             stop.clone(),
         ));
-        Self { counters, stop, task: Some(task) }
+        Self {
+            counters,
+            stop,
+            task: Some(task),
+        }
     }
 
     pub(crate) async fn stop(mut self) -> Result<(), LogError> {
@@ -276,7 +303,10 @@ impl Running {
     /// Ends by itself, as after a fatal error.
     pub(crate) async fn end(mut self) -> Result<(), LogError> {
         let task = self.task.take().unwrap();
-        tokio::time::timeout(Duration::from_secs(60), task).await.unwrap().unwrap()
+        tokio::time::timeout(Duration::from_secs(60), task)
+            .await
+            .unwrap()
+            .unwrap()
     }
 }
 
@@ -301,7 +331,9 @@ pub(crate) async fn until(condition: impl AsyncFn() -> bool) {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(120), waiting).await.expect("it never happened");
+    tokio::time::timeout(Duration::from_secs(120), waiting)
+        .await
+        .expect("it never happened");
 }
 
 pub(crate) fn everything() -> Selection {

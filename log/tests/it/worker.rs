@@ -1,11 +1,11 @@
 //! The loop: order, retries, parallel workers, stopping.
 
 use crate::support::{Running, Scripted, everything, key, log, raw, settled, until};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio_util::sync::CancellationToken;
 use whence_contract::Timestamp;
 use whence_log::{Edge, LogErrorKind, ReplayPlan, StageError};
-use tokio_util::sync::CancellationToken;
 
 #[tokio::test]
 async fn a_state_flows_an_edit_replaces_it_and_a_deletion_removes_the_text() {
@@ -14,11 +14,22 @@ async fn a_state_flows_an_edit_replaces_it_and_a_deletion_removes_the_text() {
     let running = Running::start(&log, stage.clone());
     log.publish_raw(&key(1), &raw("first words")).await.unwrap();
     settled(&log).await;
-    log.publish_raw(&key(1), &raw("second words")).await.unwrap();
+    log.publish_raw(&key(1), &raw("second words"))
+        .await
+        .unwrap();
     settled(&log).await;
-    assert!(stage.seen_previous.lock().unwrap().contains(&Some("first words".into())));
+    assert!(
+        stage
+            .seen_previous
+            .lock()
+            .unwrap()
+            .contains(&Some("first words".into()))
+    );
     let texts = server.stream_dump("DOCS").await;
-    assert!(texts.contains("second words") && !texts.contains("first words"), "{texts}");
+    assert!(
+        texts.contains("second words") && !texts.contains("first words"),
+        "{texts}"
+    );
     log.tombstone(&key(1), Timestamp::now()).await.unwrap();
     settled(&log).await;
     let texts = server.stream_dump("DOCS").await + &server.stream_dump("RAW").await;
@@ -30,7 +41,11 @@ async fn a_state_flows_an_edit_replaces_it_and_a_deletion_removes_the_text() {
 async fn transient_failures_are_repeated_until_they_pass() {
     let (log, _server) = log().await;
     let stage = Scripted::new(|_, _, calls| {
-        if calls < 3 { Err(StageError::transient("the database is away")) } else { Ok(()) }
+        if calls < 3 {
+            Err(StageError::transient("the database is away"))
+        } else {
+            Ok(())
+        }
     });
     let running = Running::start(&log, stage.clone());
     log.publish_raw(&key(1), &raw("a")).await.unwrap();
@@ -44,8 +59,10 @@ async fn transient_failures_are_repeated_until_they_pass() {
 #[tokio::test]
 async fn a_fatal_error_ends_the_worker_and_loses_nothing() {
     let (log, _server) = log().await;
-    let running =
-        Running::start(&log, Scripted::new(|_, _, _| Err(StageError::fatal("no model"))));
+    let running = Running::start(
+        &log,
+        Scripted::new(|_, _, _| Err(StageError::fatal("no model"))),
+    );
     log.publish_raw(&key(1), &raw("a")).await.unwrap();
     let error = running.end().await.unwrap_err();
     assert_eq!(error.kind, LogErrorKind::Fatal);
@@ -58,15 +75,24 @@ async fn a_fatal_error_ends_the_worker_and_loses_nothing() {
 async fn parallel_workers_share_the_work_and_the_newest_state_wins() {
     let (log, server) = log().await;
     let stages: Vec<_> = (0..3).map(|_| Scripted::fine()).collect();
-    let running: Vec<_> = stages.iter().map(|s| Running::start(&log, s.clone())).collect();
+    let running: Vec<_> = stages
+        .iter()
+        .map(|s| Running::start(&log, s.clone()))
+        .collect();
     for round in 0..4 {
         for ticket in 1..=60 {
-            log.publish_raw(&key(ticket), &raw(&format!("round {round}"))).await.unwrap();
+            log.publish_raw(&key(ticket), &raw(&format!("round {round}")))
+                .await
+                .unwrap();
         }
     }
     settled(&log).await;
     let docs = server.stream_dump("DOCS").await;
-    assert_eq!(docs.matches("round 3").count(), 60, "every ticket is at its last state");
+    assert_eq!(
+        docs.matches("round 3").count(),
+        60,
+        "every ticket is at its last state"
+    );
     assert!(!docs.contains("round 2"));
     for one in running {
         one.stop().await.unwrap();
@@ -84,7 +110,11 @@ async fn an_older_recipe_never_replaces_a_newer_one() {
     // An old worker during a rolling upgrade is handed the same input again.
     let stage = Scripted::versioned(1, |_, _, _| Ok(()));
     let old = Running::start(&log, stage.clone());
-    let plan = ReplayPlan { from: Edge::Raw, selection: everything(), window: 4 };
+    let plan = ReplayPlan {
+        from: Edge::Raw,
+        selection: everything(),
+        window: 4,
+    };
     let stop = CancellationToken::new();
     let _sink = Running::sink(&log);
     log.replay(&plan, &[], &stop, |_| {}).await.unwrap();
