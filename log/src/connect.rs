@@ -95,7 +95,10 @@ impl Log {
             };
             addresses.push(address);
         }
-        let client = connect.connect(addresses).await.map_err(|e| fatal(e.into()))?;
+        let client = connect
+            .connect(addresses)
+            .await
+            .map_err(|e| fatal(e.into()))?;
         let js = jetstream::ContextBuilder::new()
             .timeout(REQUEST_TIMEOUT)
             .ack_timeout(REQUEST_TIMEOUT)

@@ -63,7 +63,7 @@ fn table(status: &Status) -> String {
             reader.pending,
             reader.in_work,
             sum(|w| w.done),
-            workers.iter().map(|w| w.per_second).sum::<f64>(),
+            workers.iter().fold(0.0, |sum, w| sum + w.per_second),
             sum(|w| w.retried),
             sum(|w| w.dead),
         ));

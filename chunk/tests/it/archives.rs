@@ -58,7 +58,7 @@ fn documents() -> Vec<Document> {
 #[test]
 fn every_ticket_keeps_the_laws() {
     let documents = documents();
-    let Some(real) = real() else { return };
+    let real = real();
     if documents.is_empty() {
         println!("skipped: no archives in {}", eval_dir().display());
         return;

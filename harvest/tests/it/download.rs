@@ -62,7 +62,7 @@ async fn an_archive_is_fetched_and_each_failure_says_what_it_was() {
     }
     for (path, problem) in [
         ("/none", "404"),
-        ("/away", "leads away from https"),
+        ("/away", "leads to another scheme"),
         ("/round", "too many redirects"),
         ("/huge", "larger than"),
         ("/cut", "broke off"),

@@ -6,7 +6,6 @@ mod download;
 mod fixture;
 mod runner;
 mod runner_faults;
-mod shim;
 mod spec;
 mod ticket;
 mod wiki;

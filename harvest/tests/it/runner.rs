@@ -1,20 +1,18 @@
 //! One source after another into a real log.
 
-use crate::{
-    fixture::{archive, clock, issue, numbered, spec, write},
-    shim::Servers,
-};
+use crate::fixture::{archive, clock, issue, numbered, spec, write};
 use serde_json::{Value, json};
 use std::{fs, path::Path};
 use tempfile::tempdir;
 use tokio_util::sync::CancellationToken;
 use whence_harvest::{HarvestError, RunOptions, SourceSpec, run_once};
 use whence_log::{Buried, Leased, Log, LogOptions, RunCounts, RunRecord, RunStatus, Selection};
+use whence_provision::testing::Servers;
 
 pub(crate) async fn log() -> (Log, Servers) {
     let servers = Servers::nats_only().await.unwrap();
     let options = LogOptions {
-        url: servers.nats_url(),
+        url: servers.nats_url().to_owned(),
         name: "test".into(),
         ..LogOptions::default()
     };

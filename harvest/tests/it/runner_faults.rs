@@ -171,7 +171,7 @@ async fn a_pass_that_lost_its_lease_leaves_the_record_alone() {
 
 #[tokio::test]
 async fn a_server_that_comes_back_is_waited_for() {
-    let (log, mut servers) = log().await;
+    let (log, servers) = log().await;
     let source = Arc::new(Pages {
         pages: pages(4),
         hold: Some(2),
@@ -182,7 +182,7 @@ async fn a_server_that_comes_back_is_waited_for() {
         async move { run(&log, &source, &CancellationToken::new()).await }
     });
     source.held.notified().await;
-    servers.kill_nats().await;
+    servers.kill_nats().await.unwrap();
     source.go_on.notify_one();
     servers.restart_nats().await.unwrap();
     let record = running.await.unwrap();

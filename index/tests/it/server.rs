@@ -1,13 +1,25 @@
 //! A database of its own for each test.
 
 use std::sync::atomic::{AtomicU32, Ordering};
+use tokio::sync::OnceCell;
 use whence_index::{Generation, Pool, pool, setup, setup_model};
+use whence_provision::testing::Servers;
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
+/// One for the whole binary; it dies with the process.
+static SERVERS: OnceCell<Servers> = OnceCell::const_new();
+
+/// The server's address without a database.
+async fn address() -> &'static str {
+    let servers = SERVERS
+        .get_or_init(|| async { Servers::postgres_only().await.unwrap() })
+        .await;
+    servers.postgres_url().rsplit_once('/').unwrap().0
+}
 
 /// An empty database.
 pub async fn empty() -> Pool {
-    let server = std::env::var("WHENCE_TEST_POSTGRES").unwrap();
+    let server = address().await;
     let name = format!(
         "t{}_{}",
         std::process::id(),

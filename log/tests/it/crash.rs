@@ -5,12 +5,12 @@ use whence_log::LogErrorKind;
 
 #[tokio::test]
 async fn a_killed_server_costs_time_and_nothing_else() {
-    let (log, mut server) = log().await;
+    let (log, server) = log().await;
     let stage = Scripted::fine();
     let running = Running::start(&log, stage.clone());
     for ticket in 1..=120 {
         if ticket == 40 || ticket == 80 {
-            server.servers.kill_nats().await;
+            server.servers.kill_nats().await.unwrap();
             server.servers.restart_nats().await.unwrap();
         }
         // What harvest does: the same call again until the log says yes.

@@ -7,6 +7,5 @@ mod dead;
 mod lease;
 mod raw;
 mod replay;
-mod shim;
 mod support;
 mod worker;

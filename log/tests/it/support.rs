@@ -1,6 +1,5 @@
 //! A server for each test, and stages whose behaviour a test decides.
 
-use crate::shim::Servers;
 use async_trait::async_trait;
 use serde_json::value::RawValue;
 use std::sync::{
@@ -17,6 +16,7 @@ use whence_log::{
     Counters, Edge, Input, Log, LogError, LogOptions, Previous, Selection, Stage, StageError,
     Wiring,
 };
+use whence_provision::testing::Servers;
 
 pub(crate) const MODEL: &str = "test_model";
 

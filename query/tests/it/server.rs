@@ -4,7 +4,9 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
     time::Duration,
 };
+use tokio::sync::OnceCell;
 use tokio_postgres::{Client, NoTls};
+use whence_provision::testing::Servers;
 use whence_query::{Pool, pool};
 
 /// The tables as they are; read from the file, because no stage knows another.
@@ -16,10 +18,20 @@ const MODEL: &str = "
     CREATE INDEX ON vectors_test USING hnsw (embedding vector_cosine_ops);";
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
+/// One for the whole binary; it dies with the process.
+static SERVERS: OnceCell<Servers> = OnceCell::const_new();
+
+/// The server's address without a database.
+async fn address() -> &'static str {
+    let servers = SERVERS
+        .get_or_init(|| async { Servers::postgres_only().await.unwrap() })
+        .await;
+    servers.postgres_url().rsplit_once('/').unwrap().0
+}
 
 /// A connection that may write, and a pool that reads.
 pub async fn ready() -> (Client, Pool) {
-    let server = std::env::var("WHENCE_TEST_POSTGRES").unwrap();
+    let server = address().await;
     let name = format!(
         "q{}_{}",
         std::process::id(),

@@ -64,13 +64,18 @@ async fn request(url: &Url) -> Result<Response, SourceError> {
     // The process may have chosen a provider already; either is fine.
     let _chosen_before = rustls::crypto::ring::default_provider().install_default();
     let policy = redirect::Policy::custom(|attempt| {
-        let safe = attempt.url().scheme() == "https" || is_loopback(attempt.url());
+        // Never from https to anything else, and never from outside to loopback.
+        let first = attempt.previous().first();
+        let safe = first.is_some_and(|first| {
+            first.scheme() == attempt.url().scheme()
+                && is_loopback(first) == is_loopback(attempt.url())
+        });
         if attempt.previous().len() > MOST_REDIRECTS {
             attempt.error("too many redirects")
         } else if safe {
             attempt.follow()
         } else {
-            attempt.error("a redirect leads away from https")
+            attempt.error("a redirect leads to another scheme or to this machine")
         }
     });
     let client = Client::builder()

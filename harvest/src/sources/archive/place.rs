@@ -87,13 +87,19 @@ pub(super) fn files(path: &Path) -> Result<Files, SourceError> {
                 let kind = entry.file_type().map_err(|e| unreadable(&folder, e))?;
                 if kind.is_dir() && at < top && !name.starts_with('.') {
                     folders.push(entry.path());
-                } else if !kind.is_dir() && is_archive_name(&name) {
+                // Following links; a pipe would be waited for, for ever.
+                } else if is_archive_name(&name) && entry.path().is_file() {
                     paths.push(entry.path());
                 }
             }
             at += 1;
         }
         paths.sort();
+    } else if !root.is_file() {
+        return Err(SourceError::bare(format!(
+            "{} is neither a file nor a folder",
+            path.display()
+        )));
     } else {
         fs::File::open(path).map_err(|e| unreadable(path, e))?;
         paths.push(path.to_owned());

@@ -45,10 +45,11 @@ impl Ticket {
                 error,
             )
         };
-        let size = tokio::fs::metadata(&self.path)
-            .await
-            .map_err(unreadable)?
-            .len();
+        let found = tokio::fs::metadata(&self.path).await.map_err(unreadable)?;
+        if !found.is_file() {
+            return Err(SourceError::bare(format!("{shown} is not a file")));
+        }
+        let size = found.len();
         if size > LARGEST_FILE {
             return Err(SourceError::bare(format!(
                 "{shown} has {size} bytes; a ticket file may have {LARGEST_FILE}"

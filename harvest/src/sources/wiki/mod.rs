@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use serde_json::{Value, value::RawValue};
 use std::{
     fs,
+    io::Read as _,
     path::{Path, PathBuf},
 };
 use walk::{Found, Walk};
@@ -203,7 +204,7 @@ impl Pass {
             let cause = format!("it has {size} bytes; a note may have {LARGEST_NOTE}");
             return Some(unreadable(Some(key), location, cause, size));
         }
-        let bytes = match fs::read(&full) {
+        let bytes = match read_bounded(&full) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
             Err(error) => {
@@ -254,4 +255,13 @@ fn slashed(path: &Path) -> String {
         .map(|part| part.as_os_str().to_string_lossy())
         .collect();
     parts.join("/")
+}
+
+/// The file's bytes; a file that grows while it is read is cut at the bound.
+fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    fs::File::open(path)?
+        .take(LARGEST_NOTE)
+        .read_to_end(&mut bytes)?;
+    Ok(bytes)
 }

@@ -55,8 +55,11 @@ impl Walk {
                 Kind::Link
             } else if kind.is_dir() {
                 Kind::Folder
-            } else {
+            } else if kind.is_file() {
                 Kind::File
+            } else {
+                // A pipe named like a note would be waited for, for ever.
+                continue;
             };
             let wanted = match kind {
                 Kind::Folder => !PASSED_OVER.contains(&&*shown),
