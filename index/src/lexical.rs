@@ -7,14 +7,12 @@
 //! not count for what he may.
 
 use crate::rows::visibility;
-use crate::terms::terms;
 use std::collections::{BTreeMap, HashMap};
 use whence_contract::{Chunk, ChunkedTicket};
+use whence_model::lexical::terms;
 
 /// How often a title's term counts.
 pub const TITLE_WEIGHT: i32 = 3;
-/// Longer terms are left out: nobody types them, and an index entry is bounded.
-pub const MAX_TERM_BYTES: usize = 256;
 
 /// All postings of one ticket.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -100,9 +98,7 @@ fn parts(chunk: &Chunk) -> (&str, &str) {
 fn counts(text: &str) -> HashMap<String, i32> {
     let mut counts = HashMap::new();
     for term in terms(text) {
-        if term.len() <= MAX_TERM_BYTES {
-            *counts.entry(term).or_insert(0) += 1;
-        }
+        *counts.entry(term).or_insert(0) += 1;
     }
     counts
 }

@@ -15,13 +15,12 @@ mod rows;
 mod schema;
 mod stage;
 mod stats;
-mod terms;
 
 pub use apply::{Applied, Outcome, apply, delete};
 pub use deadpool_postgres::{Client, Pool};
 pub use error::IndexError;
 pub use fingerprint::fingerprint;
-pub use lexical::{MAX_TERM_BYTES, TITLE_WEIGHT};
+pub use lexical::TITLE_WEIGHT;
 pub use model::{Generation, activate_model, find_model, setup_model};
 pub use pool::pool;
 pub use schema::{check_schema, setup};

@@ -21,7 +21,6 @@ mod response;
 mod search;
 mod snippet;
 mod sql;
-mod terms;
 
 pub use config::{Bm25, Fusion, SearchConfig};
 pub use deadpool_postgres::Pool;

@@ -15,14 +15,14 @@ use crate::{
         sort_tickets,
     },
     snippet::words,
-    terms::query_terms,
 };
 use deadpool_postgres::{Client, Pool, Timeouts};
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{HashMap, HashSet},
     sync::Arc,
     time::{Duration, Instant},
 };
+use whence_model::lexical::query_terms;
 
 /// Answers questions from the tables. Cheap to share; holds no state but the
 /// count of the corpus.
@@ -38,7 +38,7 @@ struct Ask<'a> {
     request: &'a SearchRequest,
     config: SearchConfig,
     conditions: Conditions,
-    terms: Vec<(String, f64)>,
+    terms: Vec<String>,
     corpus: Corpus,
     vector: Option<(Vectors, Vec<f32>)>,
     exact: Vec<i64>,
@@ -121,7 +121,7 @@ impl SearchService {
             config: self.config,
             conditions,
             terms: if lexical {
-                counted(query_terms(&request.query))
+                query_terms(&request.query)
             } else {
                 Vec::new()
             },
@@ -182,15 +182,6 @@ impl SearchService {
             Err(error) => without("encoder_failed", error.to_string()),
         }
     }
-}
-
-/// Terms with how often each stands in the question, sorted.
-fn counted(terms: Vec<String>) -> Vec<(String, f64)> {
-    let mut counts: BTreeMap<String, f64> = BTreeMap::new();
-    for term in terms {
-        *counts.entry(term).or_insert(0.0) += 1.0;
-    }
-    counts.into_iter().collect()
 }
 
 impl Ask<'_> {

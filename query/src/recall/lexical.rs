@@ -18,8 +18,8 @@ use deadpool_postgres::Client;
 
 /// What to look for.
 pub(crate) struct Lexical<'a> {
-    /// Of the question; a term that stands twice counts twice.
-    pub(crate) terms: &'a [(String, f64)],
+    /// Of the question, each once.
+    pub(crate) terms: &'a [String],
     pub(crate) conditions: &'a Conditions,
     pub(crate) corpus: Corpus,
     pub(crate) ticket_bm25: Bm25,
@@ -90,19 +90,16 @@ impl Lexical<'_> {
         read(client, &Statement { sql, values }).await
     }
 
-    /// `w(term, idf)`, weights included.
+    /// `w(term, idf)`.
     fn weights(&self, values: &mut Values) -> String {
-        let terms = self.terms.iter().map(|(term, _)| term.clone()).collect();
-        let counts = self.terms.iter().map(|(_, count)| *count).collect();
-        let terms = values.bind(Value::Texts(terms));
-        let counts = values.bind(Value::Floats(counts));
+        let terms = values.bind(Value::Texts(self.terms.to_vec()));
         let tickets = values.bind(Value::Float(self.seen(self.corpus.tickets)));
         let level = values.bind(Value::Small(self.conditions.visibility));
         // The count may be some seconds old; df is not.
         format!(
             "w AS MATERIALIZED ( \
-               SELECT q.term, q.count * ln(1 + (greatest({tickets}, d.df) - d.df + 0.5) / (d.df + 0.5)) AS idf \
-               FROM unnest({terms}::text[], {counts}::float8[]) AS q(term, count) \
+               SELECT q.term, ln(1 + (greatest({tickets}, d.df) - d.df + 0.5) / (d.df + 0.5)) AS idf \
+               FROM unnest({terms}::text[]) AS q(term) \
                CROSS JOIN LATERAL (SELECT count(DISTINCT p.ticket_id)::float8 AS df FROM postings p \
                  WHERE p.term = q.term AND p.visibility <= {level}) AS d \
                WHERE d.df > 0)"

@@ -1,7 +1,8 @@
 //! The scores of a straightforward BM25, written the long way.
 
-use crate::corpus::{Ticket, service, terms, text, ticket, write};
+use crate::corpus::{Ticket, service, text, ticket, write};
 use crate::server;
+use whence_model::lexical::{query_terms, terms};
 use whence_query::{Bm25, Filters, GroupBy, Mode, SearchConfig, SearchRequest, SearchResponse};
 
 const TICKET: Bm25 = Bm25 { k1: 1.7, b: 0.6 };
@@ -51,7 +52,7 @@ fn bm25(
     let mut scores = Vec::new();
     for (key, counts, len) in of {
         let mut score = 0.0;
-        for term in terms(query) {
+        for term in query_terms(query) {
             let tf: f64 = counts
                 .iter()
                 .filter(|(t, _)| *t == term)

@@ -5,17 +5,10 @@ use pgvector::Vector;
 use std::{collections::BTreeMap, sync::Arc};
 use tokio_postgres::Client;
 use whence_contract::{ContentHash, ModelId};
+use whence_model::lexical::terms;
 use whence_query::{EncodeError, Pool, QueryEncoder, SearchConfig, SearchService};
 
 pub const DIMS: usize = 8;
-
-/// The analyzer under test is the corpus' own.
-pub fn terms(text: &str) -> Vec<String> {
-    text.split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .map(str::to_lowercase)
-        .collect()
-}
 
 /// A direction that depends on the text alone.
 pub fn vector(text: &str) -> Vec<f32> {

@@ -17,42 +17,19 @@ const MODEL: &str = "
         embedding vector(8) NOT NULL, PRIMARY KEY (ticket_id, text_hash));
     CREATE INDEX ON vectors_test USING hnsw (embedding vector_cosine_ops);";
 
-static NEXT: AtomicU32 = AtomicU32::new(0);
-/// One for the whole binary; it dies with the process.
 static SERVERS: OnceCell<Servers> = OnceCell::const_new();
-
-/// The server's address without a database.
-async fn address() -> &'static str {
-    let servers = SERVERS
-        .get_or_init(|| async { Servers::postgres_only().await.unwrap() })
-        .await;
-    servers.postgres_url().rsplit_once('/').unwrap().0
-}
+static NEXT: AtomicU32 = AtomicU32::new(0);
 
 /// A connection that may write, and a pool that reads.
 pub async fn ready() -> (Client, Pool) {
-    let server = address().await;
-    let name = format!(
-        "q{}_{}",
-        std::process::id(),
-        NEXT.fetch_add(1, Ordering::Relaxed)
-    );
-    let admin = connect(&format!("{server}/postgres")).await;
-    admin
-        .batch_execute(&format!("CREATE DATABASE {name}"))
-        .await
-        .unwrap();
-    let client = connect(&format!("{server}/{name}")).await;
+    let servers = SERVERS
+        .get_or_init(|| async { Servers::start().await.unwrap() })
+        .await;
+    let name = format!("query{}", NEXT.fetch_add(1, Ordering::Relaxed));
+    let url = servers.fresh_database(&name).await.unwrap();
+    let (client, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
+    tokio::spawn(connection);
     client.batch_execute(TABLES).await.unwrap();
     client.batch_execute(MODEL).await.unwrap();
-    (
-        client,
-        pool(&format!("{server}/{name}"), 4, Duration::from_secs(60)).unwrap(),
-    )
-}
-
-async fn connect(url: &str) -> Client {
-    let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
-    tokio::spawn(connection);
-    client
+    (client, pool(&url, 4, Duration::from_secs(60)).unwrap())
 }
