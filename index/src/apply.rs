@@ -2,25 +2,20 @@
 
 use crate::{
     Generation, IndexError,
-    lexical::{Lexical, lexical},
-    order::{Due, INDEXER, Standing, content_numbers, deletes, due, numbers},
+    lexical::lexical,
+    order::{Due, Standing, deletes, due},
     rows,
 };
 use deadpool_postgres::{Client, Transaction};
-use pgvector::Vector;
-use std::pin::pin;
-use tokio_postgres::{
-    binary_copy::BinaryCopyInWriter,
-    types::{Json, ToSql, Type},
-};
+use tokio_postgres::types::ToSql;
 use whence_contract::{EmbeddedTicket, Revision, TicketKey, Timestamp};
 use whence_log::{ErrorKind, Input};
 
+mod content;
 mod sql;
-use sql::{
-    BURY, CHUNKS, CLEAR, FILES, LABELS, LINKS, MODEL_TICKET, POSTINGS, STANDING, TICKET, UNBURY,
-    UNITS,
-};
+mod vectors;
+
+use sql::{BURY, CLEAR, STANDING, UNBURY};
 
 /// What became of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -276,195 +271,6 @@ impl Write<'_> {
         })
     }
 
-    async fn ticket(
-        &self,
-        transaction: &Transaction<'_>,
-        input: &Input<EmbeddedTicket>,
-        lexical: &Lexical,
-    ) -> Result<(i64, Timestamp), IndexError> {
-        let key = self.key;
-        let ticket = &input.body.ticket;
-        let document = &ticket.document;
-        let recipe = content_numbers(input.recipe).to_vec();
-        let chunks = i32::try_from(ticket.chunks.len()).unwrap_or(i32::MAX);
-        let row = self
-            .row(
-                transaction,
-                TICKET,
-                &[
-                    &key.provenance.as_str(),
-                    &key.source,
-                    &key.scope,
-                    &key.ticket,
-                    &document.id,
-                    &document.aliases,
-                    &document.project,
-                    &document.kind.as_str(),
-                    &document.title,
-                    &document.url,
-                    &document.state,
-                    &document.author,
-                    &document.assignees,
-                    &document.milestone,
-                    &document.priority,
-                    &document.created_at,
-                    &document.updated_at,
-                    &document.closed_at,
-                    &rows::visibility(document.visibility),
-                    &ticket.ticket_refs,
-                    &Json(&document.events),
-                    &Json(&document.meta),
-                    &as_i64(input.revision),
-                    &recipe,
-                    &INDEXER,
-                    &chunks,
-                    &lexical.ticket_len.as_slice(),
-                    &lexical.chunk_len.iter().sum::<i32>(),
-                ],
-            )
-            .await?;
-        Ok((row.get(0), row.get(1)))
-    }
-
-    async fn children(
-        &self,
-        transaction: &Transaction<'_>,
-        ticket_id: i64,
-        embedded: &EmbeddedTicket,
-        lexical: &Lexical,
-    ) -> Result<(), IndexError> {
-        let ticket = &embedded.ticket;
-        let units = rows::units(ticket);
-        let chunks = rows::chunks(ticket, &lexical.chunk_len);
-        let labels = rows::labels(ticket);
-        let (files, links) = (rows::files(ticket), rows::links(ticket));
-        let tables: [(&str, bool, &(dyn ToSql + Sync)); 5] = [
-            (UNITS, units.is_empty(), &Json(&units)),
-            (CHUNKS, chunks.is_empty(), &Json(&chunks)),
-            (LABELS, labels.is_empty(), &Json(&labels)),
-            (FILES, files.is_empty(), &Json(&files)),
-            (LINKS, links.is_empty(), &Json(&links)),
-        ];
-        for (sql, empty, rows) in tables {
-            if !empty {
-                self.run(transaction, sql, &[&ticket_id, rows]).await?;
-            }
-        }
-        self.postings(transaction, ticket_id, lexical).await
-    }
-
-    async fn postings(
-        &self,
-        transaction: &Transaction<'_>,
-        ticket_id: i64,
-        lexical: &Lexical,
-    ) -> Result<(), IndexError> {
-        const TYPES: &[Type] = &[
-            Type::TEXT,
-            Type::INT8,
-            Type::INT2,
-            Type::INT4,
-            Type::INT4,
-            Type::INT4_ARRAY,
-            Type::INT4_ARRAY,
-        ];
-        let statement = transaction
-            .prepare_cached(POSTINGS)
-            .await
-            .map_err(|error| self.failed(error))?;
-        let sink = transaction
-            .copy_in(&statement)
-            .await
-            .map_err(|error| self.failed(error))?;
-        let mut writer = pin!(BinaryCopyInWriter::new(sink, TYPES));
-        let len = lexical.ticket_len[0];
-        for ((term, visibility), posting) in &lexical.postings {
-            writer
-                .as_mut()
-                .write(&[
-                    term,
-                    &ticket_id,
-                    visibility,
-                    &posting.tf,
-                    &len,
-                    &posting.seqs,
-                    &posting.tfs,
-                ])
-                .await
-                .map_err(|error| self.failed(error))?;
-        }
-        writer.finish().await.map_err(|error| self.failed(error))?;
-        Ok(())
-    }
-
-    /// Vectors of other models whose text is gone: a deleted text leaves none.
-    async fn prune(
-        &self,
-        transaction: &Transaction<'_>,
-        ticket_id: i64,
-        embedded: &EmbeddedTicket,
-    ) -> Result<(), IndexError> {
-        let statement = "SELECT slug FROM models WHERE model_id <> $1";
-        let others = self
-            .rows(transaction, statement, &[&self.generation.model_id])
-            .await?;
-        for row in others {
-            let slug: String = row.get(0);
-            let sql = format!(
-                "DELETE FROM vectors_{slug} WHERE ticket_id = $1 AND text_hash <> ALL ($2)"
-            );
-            self.run(transaction, &sql, &[&ticket_id, &hashes(embedded)])
-                .await?;
-        }
-        Ok(())
-    }
-
-    /// Replaces this model's vectors. Equal ones stay untouched, so that a
-    /// changed comment costs the vector index one entry and not the ticket's.
-    async fn vectors(
-        &self,
-        transaction: &Transaction<'_>,
-        ticket_id: i64,
-        input: &Input<EmbeddedTicket>,
-    ) -> Result<(), IndexError> {
-        let Generation {
-            table,
-            kind,
-            dims,
-            model_id,
-            ..
-        } = self.generation;
-        let live = hashes(&input.body);
-        let sql = format!("DELETE FROM {table} WHERE ticket_id = $1 AND text_hash <> ALL ($2)");
-        self.run(transaction, &sql, &[&ticket_id, &live]).await?;
-        let used: std::collections::HashSet<&Vec<u8>> = live.iter().collect();
-        let (mut texts, mut vectors) = (Vec::new(), Vec::new());
-        for embedding in &input.body.vectors {
-            let hash = decode(&embedding.text_hash);
-            if used.contains(&hash) {
-                texts.push(hash);
-                vectors.push(Vector::from(embedding.vector.clone()));
-            }
-        }
-        let sql = format!(
-            "INSERT INTO {table} AS v (ticket_id, text_hash, embedding)
-             SELECT $1, hash, embedding::{kind}({dims})
-             FROM unnest($2::bytea[], $3::public.vector[]) AS r(hash, embedding)
-             ON CONFLICT (ticket_id, text_hash) DO UPDATE SET embedding = excluded.embedding
-             WHERE v.embedding <> excluded.embedding"
-        );
-        self.run(transaction, &sql, &[&ticket_id, &texts, &vectors])
-            .await?;
-        let recipe = numbers(input.recipe).to_vec();
-        let revision = as_i64(input.revision);
-        self.run(
-            transaction,
-            MODEL_TICKET,
-            &[model_id, &ticket_id, &revision, &recipe],
-        )
-        .await
-    }
-
     async fn commit(&self, transaction: Transaction<'_>) -> Result<(), IndexError> {
         transaction
             .commit()
@@ -518,25 +324,6 @@ impl Write<'_> {
             format!("writing the rows of {}: {what}", self.key),
         )
     }
-}
-
-/// The hashes of the ticket's texts, sorted, each once.
-fn hashes(embedded: &EmbeddedTicket) -> Vec<Vec<u8>> {
-    let mut hashes: Vec<Vec<u8>> = embedded
-        .ticket
-        .chunks
-        .iter()
-        .map(|chunk| decode(&chunk.text_hash))
-        .collect();
-    hashes.sort();
-    hashes.dedup();
-    hashes
-}
-
-/// Only a foreign message holds anything but hex digits; its hash then matches
-/// no other, and no chunk.
-fn decode(hash: &whence_contract::ContentHash) -> Vec<u8> {
-    hex::decode(hash.as_str()).unwrap_or_default()
 }
 
 /// Microseconds since 1970 fit for the next 290,000 years.
