@@ -294,7 +294,8 @@ async fn leftovers_are_ended_by_the_next_start_where_the_kernel_does_not_do_it()
     let folder = open_folder();
     let data = folder.path().join("data");
     let cache = Cache::open(None).unwrap();
-    (cache.nats_server().unwrap(), cache.postgres().unwrap());
+    cache.nats_server().unwrap();
+    cache.postgres().unwrap();
     // Without setpriv nothing ties the children to their parent.
     let mut parent = spawn_parent(&data, |command| {
         command.env("PATH", "/nonexistent");
@@ -354,12 +355,32 @@ async fn a_configured_port_must_be_free_and_a_remembered_one_is_replaced() {
 }
 
 #[tokio::test]
-async fn a_folder_below_a_closed_one_works_also_as_root() {
+async fn data_and_cache_below_a_closed_folder_work_also_as_root() {
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
-    let supervisor = Supervisor::start(options(&folder.path().join("x")))
-        .await
-        .unwrap();
+    // The binaries too: a cache below a closed home folder.
+    let (shared, closed) = (Cache::open(None).unwrap(), folder.path().join("cache"));
+    fs::create_dir(&closed).unwrap();
+    for path in [
+        shared.nats_server().unwrap(),
+        shared.postgres().unwrap().bin_dir,
+    ] {
+        let package = path
+            .strip_prefix(shared.root())
+            .unwrap()
+            .iter()
+            .next()
+            .unwrap();
+        let copied = Command::new("cp")
+            .arg("-a")
+            .arg(shared.root().join(package))
+            .arg(&closed)
+            .status();
+        assert!(copied.unwrap().success());
+    }
+    let mut options = options(&folder.path().join("x"));
+    options.cache = Cache::open(Some(closed)).unwrap();
+    let supervisor = Supervisor::start(options).await.unwrap();
     connect(&supervisor.endpoints().postgres_url).await;
     if is_root() {
         let pid = child_named(supervisor.data(), "postgres");
@@ -485,4 +506,28 @@ async fn too_little_room_is_said_before_anything_is_started() {
         "{error}"
     );
     assert!(!data.join("postgres").exists());
+}
+
+#[tokio::test]
+async fn a_disk_that_fills_up_is_named_as_the_cause() {
+    let Some(place) = Mounted::new("size=400m") else {
+        return;
+    };
+    let data = place.0.path().join("x");
+    let mut supervisor = Supervisor::start(options(&data)).await.unwrap();
+    let filler = fs::File::create(place.0.path().join("filler")).unwrap();
+    let mut bytes = std::io::BufWriter::with_capacity(1 << 20, filler);
+    let full = std::io::copy(&mut std::io::repeat(0), &mut bytes).unwrap_err();
+    assert_eq!(full.kind(), std::io::ErrorKind::StorageFull);
+    kill9(child_named(&data, "postgres"));
+    let event = supervisor.next_event().await;
+    assert!(matches!(event, SupervisorEvent::Exited { .. }), "{event:?}");
+    let event = supervisor.next_event().await;
+    let SupervisorEvent::GaveUp { cause, .. } = &event else {
+        panic!("{event:?}")
+    };
+    assert!(
+        cause.contains("the disk is full: free some space"),
+        "{event:?}"
+    );
 }
