@@ -6,12 +6,18 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::preflight;
 
 /// Beyond this size the log is moved aside; one old one is kept.
 const MOST_BYTES: u64 = 16 << 20;
 
 /// How many lines a report about a dead child carries.
 const TAIL_LINES: usize = 8;
+
+/// With less than this no server can work.
+const FULL_BYTES: u64 = 4 << 20;
+
+const DISK_FULL: &str = "the disk is full: free some space and start again";
 
 /// A child's log.
 #[derive(Debug, Clone)]
@@ -75,6 +81,17 @@ fn read_tail(path: &Path, start: u64) -> std::io::Result<Vec<String>> {
     Ok(lines[lines.len().saturating_sub(TAIL_LINES)..].to_vec())
 }
 
+impl ChildLog {
+    /// What ended the current run, where that is known. On a full disk the log itself
+    /// has no room for the last words, so the disk is asked too.
+    pub(crate) fn diagnosis(&self) -> Option<String> {
+        if preflight::free_bytes(&self.path).is_ok_and(|free| free < FULL_BYTES) {
+            return Some(DISK_FULL.to_owned());
+        }
+        diagnose(&self.tail())
+    }
+}
+
 /// What a child's last words mean for the operator, where that is known.
 pub(crate) fn diagnose(tail: &[String]) -> Option<String> {
     let find = |needle: &str| {
@@ -83,7 +100,7 @@ pub(crate) fn diagnose(tail: &[String]) -> Option<String> {
             .find(|l| l.to_lowercase().contains(needle))
     };
     if find("no space left on device").is_some() {
-        return Some("the disk is full: free some space and start again".to_owned());
+        return Some(DISK_FULL.to_owned());
     }
     if find("address already in use").is_some() {
         return Some(

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
-use crate::child_log::{ChildLog, diagnose};
+use crate::child_log::ChildLog;
 use crate::error::{Error, Result};
 
 /// What a keeper keeps.
@@ -334,7 +334,7 @@ impl Loop {
                 self.failures = 0;
             }
         }
-        let cause = match diagnose(&tail) {
+        let cause = match self.spec.log.diagnosis() {
             Some(known) => format!("{status}: {known}"),
             None => format!("{status} before it was ready"),
         };

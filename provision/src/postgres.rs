@@ -199,7 +199,9 @@ impl Postgres {
         let status = status?;
         if !status.success() {
             let tail = log.tail();
-            let cause = diagnose(&tail).unwrap_or_else(|| "could not set up its folder".to_owned());
+            let cause = log
+                .diagnosis()
+                .unwrap_or_else(|| "could not set up its folder".to_owned());
             return Err(Error::Child {
                 name: "initdb",
                 cause,

@@ -217,9 +217,7 @@ fn sweep() {
             .to_str()
             .and_then(|name| name.strip_prefix(PREFIX))
             .and_then(|rest| rest.split('-').next());
-        if let Some(pid) = pid
-            && !Path::new("/proc").join(pid).exists()
-        {
+        if pid.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }

@@ -1,4 +1,7 @@
 //! The cache and the supervisor against real packages, processes and files.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
+mod cache;
+mod doctor;
 mod servers;
+mod supervisor;
