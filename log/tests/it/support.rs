@@ -27,7 +27,7 @@ pub(crate) fn models() -> Vec<String> {
 /// A set-up log on a server of its own, which dies with the test.
 pub(crate) async fn log() -> (Log, Server) {
     let servers = Servers::nats_only().await.unwrap();
-    let log = connect(&servers.nats_url()).await;
+    let log = connect(servers.nats_url()).await;
     log.set_up(&models()).await.unwrap();
     (log, Server { servers })
 }
