@@ -280,7 +280,7 @@ pub(crate) fn pinned(package: &'static Package) -> Result<&'static Wheel> {
         name: package.name,
         os,
         arch,
-        config_key: package.config_key,
+        instead: package.instead,
     })
 }
 

@@ -118,7 +118,7 @@ pub(crate) fn diagnose(tail: &[String]) -> Option<String> {
         return Some(format!(
             "the system library {library} is missing: install it (on Debian, what Postgres needs: \
              apt-get install libgssapi-krb5-2 libssl3 libxml2 liblz4-1 libzstd1 libstdc++6), or \
-             point at an installed one with [provision] postgres_bin_dir"
+             point at an installed one with [provision] postgres_bin"
         ));
     }
     if find("version `glibc").is_some() {

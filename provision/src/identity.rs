@@ -158,8 +158,7 @@ pub(crate) fn find_user(configured: Option<&str>) -> Result<User> {
         .find_map(|name| user_in(&table, name))
         .ok_or_else(|| Error::RunAs {
             cause: format!(
-                "there is no user {} to run it as: create one (useradd --system whence), or set \
-             [provision] run_as",
+                "there is no user {} to run it as: create one (useradd --system whence)",
                 wanted.join(" or ")
             ),
         })

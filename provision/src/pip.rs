@@ -27,7 +27,7 @@ pub(crate) fn fetch(
     let python = find_python(python).map_err(|cause| Error::NoPip {
         name: package.name,
         cause,
-        config_key: package.config_key,
+        instead: package.instead,
     })?;
     let requirements = scratch.join("requirements.txt");
     let line = format!(
@@ -93,7 +93,7 @@ pub(crate) fn fetch(
             name: package.name,
             version: package.version,
             cause: last_words(&text),
-            config_key: package.config_key,
+            instead: package.instead,
         });
     }
     progress.advanced(&what, wheel.bytes);

@@ -142,7 +142,7 @@ impl Postgres {
             path: folder.to_owned(),
             cause: format!(
                 "was made by PostgreSQL {made_by}, and the one at hand is {version}: point at \
-                 version {made_by} with [provision] postgres_bin_dir, or choose another folder with --data"
+                 version {made_by} with [provision] postgres_bin, or choose another folder with --data"
             ),
         })
     }

@@ -3,5 +3,6 @@
 
 mod cache;
 mod doctor;
+mod obstacles;
 mod servers;
 mod supervisor;

@@ -2,25 +2,24 @@
 //! stands in the way of a start.
 
 use std::fs;
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
-use whence_provision::{Cache, Endpoints, Error, Options, Server, Supervisor, SupervisorEvent};
+use whence_provision::{Cache, Endpoints, Options, Supervisor, SupervisorEvent};
 
-use crate::servers::{connect, nats, publish, stored};
+use crate::servers::{connect, publish, stored};
 
-fn options(data: &Path) -> Options {
+pub(crate) fn options(data: &Path) -> Options {
     let mut options = Options::new(data.to_owned(), Cache::open(None).unwrap());
     options.durable = false;
     options
 }
 
 /// A folder that another user may pass.
-fn open_folder() -> TempDir {
+pub(crate) fn open_folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o711)).unwrap();
     folder
@@ -31,7 +30,7 @@ fn is_root() -> bool {
 }
 
 /// Process ids whose arguments name a path below `data`.
-fn children_on(data: &Path) -> Vec<u32> {
+pub(crate) fn children_on(data: &Path) -> Vec<u32> {
     let needle = data.display().to_string();
     fs::read_dir("/proc")
         .unwrap()
@@ -46,13 +45,13 @@ fn children_on(data: &Path) -> Vec<u32> {
         .collect()
 }
 
-fn child_named(data: &Path, name: &str) -> u32 {
+pub(crate) fn child_named(data: &Path, name: &str) -> u32 {
     let is =
         |pid: &u32| fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|c| c.trim() == name);
     children_on(data).into_iter().find(is).unwrap()
 }
 
-fn kill9(pid: u32) {
+pub(crate) fn kill9(pid: u32) {
     assert!(
         Command::new("kill")
             .args(["-9", &pid.to_string()])
@@ -316,45 +315,6 @@ async fn leftovers_are_ended_by_the_next_start_where_the_kernel_does_not_do_it()
 }
 
 #[tokio::test]
-async fn a_second_start_on_the_same_folder_says_who_holds_it() {
-    let folder = open_folder();
-    let data = folder.path().join("data");
-    let _first = Supervisor::start(options(&data)).await.unwrap();
-    let error = Supervisor::start(options(&data)).await.unwrap_err();
-    assert!(matches!(error, Error::DataInUse { .. }), "{error}");
-    assert!(
-        error
-            .to_string()
-            .contains(&format!("process {}", std::process::id())),
-        "{error}"
-    );
-}
-
-#[tokio::test]
-async fn a_configured_port_must_be_free_and_a_remembered_one_is_replaced() {
-    let folder = open_folder();
-    let data = folder.path().join("data");
-    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = taken.local_addr().unwrap().port();
-    let mut fixed = options(&data);
-    fixed.postgres = Server::Managed { port: Some(port) };
-    let error = Supervisor::start(fixed).await.unwrap_err();
-    assert!(
-        matches!(error, Error::PortTaken { name: "postgres", port: p } if p == port),
-        "{error}"
-    );
-
-    let first = Supervisor::start(options(&data)).await.unwrap();
-    let before = first.endpoints().nats_url.clone();
-    first.stop().await;
-    let address = before.rsplit_once('@').unwrap().1.to_owned();
-    let _other = TcpListener::bind(&address).unwrap();
-    let second = Supervisor::start(options(&data)).await.unwrap();
-    assert_ne!(second.endpoints().nats_url, before);
-    nats(&second.endpoints().nats_url).await.unwrap();
-}
-
-#[tokio::test]
 async fn data_and_cache_below_a_closed_folder_work_also_as_root() {
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
@@ -448,86 +408,4 @@ fn another_user_than_root_runs_everything_as_itself() {
     child.kill().unwrap();
     child.wait().unwrap();
     until("the end of the children", || children_on(&data).is_empty());
-}
-
-/// A file system of our own on a folder, or the reason why not.
-struct Mounted(TempDir);
-
-impl Mounted {
-    fn new(options: &str) -> Option<Self> {
-        let folder = tempfile::tempdir().unwrap();
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", options, "none"])
-            .arg(folder.path())
-            .stderr(Stdio::null())
-            .status()
-            .is_ok_and(|s| s.success());
-        if !mounted {
-            println!("skipped: this user may not mount a file system");
-        }
-        mounted.then(|| Self(folder))
-    }
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(self.0.path()).status();
-    }
-}
-
-#[tokio::test]
-async fn a_read_only_place_is_named_before_anything_is_started() {
-    let Some(place) = Mounted::new("ro,size=1m") else {
-        return;
-    };
-    let error = Supervisor::start(options(&place.0.path().join("x")))
-        .await
-        .unwrap_err()
-        .to_string();
-    assert_eq!(
-        error,
-        format!(
-            "cannot create the folder {}/x: read-only file system; choose a folder on a file system \
-             that can be written",
-            place.0.path().display()
-        )
-    );
-}
-
-#[tokio::test]
-async fn too_little_room_is_said_before_anything_is_started() {
-    let Some(place) = Mounted::new("size=64m") else {
-        return;
-    };
-    let data = place.0.path().join("x");
-    let error = Supervisor::start(options(&data)).await.unwrap_err();
-    assert!(
-        matches!(error, Error::DiskShort { needed_mb: 300, .. }),
-        "{error}"
-    );
-    assert!(!data.join("postgres").exists());
-}
-
-#[tokio::test]
-async fn a_disk_that_fills_up_is_named_as_the_cause() {
-    let Some(place) = Mounted::new("size=400m") else {
-        return;
-    };
-    let data = place.0.path().join("x");
-    let mut supervisor = Supervisor::start(options(&data)).await.unwrap();
-    let filler = fs::File::create(place.0.path().join("filler")).unwrap();
-    let mut bytes = std::io::BufWriter::with_capacity(1 << 20, filler);
-    let full = std::io::copy(&mut std::io::repeat(0), &mut bytes).unwrap_err();
-    assert_eq!(full.kind(), std::io::ErrorKind::StorageFull);
-    kill9(child_named(&data, "postgres"));
-    let event = supervisor.next_event().await;
-    assert!(matches!(event, SupervisorEvent::Exited { .. }), "{event:?}");
-    let event = supervisor.next_event().await;
-    let SupervisorEvent::GaveUp { cause, .. } = &event else {
-        panic!("{event:?}")
-    };
-    assert!(
-        cause.contains("the disk is full: free some space"),
-        "{event:?}"
-    );
 }
