@@ -22,7 +22,6 @@ const EXPECTED: [(&str, [usize; 4]); 3] = [
 ];
 
 #[test]
-#[expect(clippy::print_stdout, reason = "figures, and why nothing was tried")]
 fn every_ticket_and_every_written_thing_is_there() {
     let folder = std::env::var_os("WHENCE_EVAL_DIR").map_or_else(
         || {
