@@ -75,6 +75,42 @@ pub struct Document {
     pub meta: BTreeMap<String, Value>,
 }
 
+impl Document {
+    /// A ticket with what every ticket has, and nothing else.
+    pub fn new(
+        source: impl Into<String>,
+        project: impl Into<String>,
+        id: impl Into<String>,
+        kind: TicketKind,
+        title: impl Into<String>,
+    ) -> Self {
+        Self {
+            source: source.into(),
+            project: project.into(),
+            id: id.into(),
+            aliases: Vec::new(),
+            kind,
+            title: title.into(),
+            url: None,
+            state: None,
+            author: None,
+            assignees: Vec::new(),
+            labels: Vec::new(),
+            milestone: None,
+            priority: None,
+            created_at: None,
+            updated_at: None,
+            closed_at: None,
+            visibility: Visibility::Public,
+            units: Vec::new(),
+            events: Vec::new(),
+            files: Vec::new(),
+            links: Vec::new(),
+            meta: BTreeMap::new(),
+        }
+    }
+}
+
 impl Payload for Document {
     const SCHEMA: &'static str = "whence.document";
 }
@@ -176,6 +212,24 @@ pub struct Unit {
     /// Markdown, LF; empty where the author wrote nothing.
     #[serde(default)]
     pub body: String,
+}
+
+impl Unit {
+    /// A unit of which nothing is known but what it says.
+    pub fn new(kind: UnitKind, body: impl Into<String>) -> Self {
+        Self {
+            kind,
+            upstream_id: None,
+            author: None,
+            created_at: None,
+            updated_at: None,
+            visibility: Visibility::Public,
+            url: None,
+            verdict: None,
+            path: None,
+            body: body.into(),
+        }
+    }
 }
 
 /// What a unit is.

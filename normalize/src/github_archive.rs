@@ -12,10 +12,7 @@ use crate::{
 };
 use jiff::Timestamp;
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
-use whence_contract::{
-    Dialect, Document, Label, TicketKey, TicketKind, Unit, UnitKind, Visibility,
-};
+use whence_contract::{Dialect, Document, Label, TicketKey, TicketKind, Unit, UnitKind};
 
 /// Fields without a place in a document, kept under upstream's names. An
 /// object is kept as the one text in it that says something.
@@ -40,6 +37,13 @@ pub(crate) fn read(
     let number = fields
         .number("number", &mut notes)
         .ok_or_else(|| Problem::field("number", "expected the ticket's number, a whole number"))?;
+    // A message under another ticket's key would overwrite that ticket.
+    if number.to_string() != key.ticket {
+        return Err(Problem::field(
+            "number",
+            format!("{number} is not the key's {}", key.ticket),
+        ));
+    }
     let project = clean_line(&key.scope);
     let author = fields.name("author", "login", &mut notes);
     let created_at = fields.time("createdAt", &mut notes);
@@ -48,7 +52,7 @@ pub(crate) fn read(
         author: author.clone(),
         created_at,
         body: fields.text("body", &mut notes).unwrap_or_default(),
-        ..unit(UnitKind::Description)
+        ..Unit::new(UnitKind::Description, "")
     };
     let is_pull = dialect == Dialect::GithubArchivePull;
     let id = format!("{project}#{number}");
@@ -66,17 +70,13 @@ pub(crate) fn read(
     let mut units = vec![description];
     units.extend(threads.into_iter().flat_map(|thread| thread.units));
 
+    let kind = if is_pull {
+        TicketKind::MergeRequest
+    } else {
+        TicketKind::Issue
+    };
+    let title = fields.line("title", &mut notes).unwrap_or_default();
     let mut document = Document {
-        source: "github".to_owned(),
-        project,
-        id,
-        aliases: Vec::new(),
-        kind: if is_pull {
-            TicketKind::MergeRequest
-        } else {
-            TicketKind::Issue
-        },
-        title: fields.line("title", &mut notes).unwrap_or_default(),
         url,
         state: fields
             .line("state", &mut notes)
@@ -85,16 +85,11 @@ pub(crate) fn read(
         assignees: dedup(fields.list("assignees", &mut notes, |value| name_of(&value, "login"))),
         labels: labels(fields.list("labels", &mut notes, label)),
         milestone: fields.name("milestone", "title", &mut notes),
-        priority: None,
         created_at,
         updated_at: fields.time("updatedAt", &mut notes),
-        closed_at: None,
-        visibility: Visibility::Public,
         units,
-        events: Vec::new(),
-        files: Vec::new(),
         links,
-        meta: BTreeMap::new(),
+        ..Document::new("github", project, id, kind, title)
     };
     let merged_at = fields.time("mergedAt", &mut notes);
     document.closed_at = fields.time("closedAt", &mut notes).or(merged_at);
@@ -165,22 +160,7 @@ fn written(kind: UnitKind, fields: &mut Fields, notes: &mut Notes) -> Unit {
         updated_at: fields.time("updatedAt", notes),
         url: fields.url("url", notes),
         body: fields.text("body", notes).unwrap_or_default(),
-        ..unit(kind)
-    }
-}
-
-fn unit(kind: UnitKind) -> Unit {
-    Unit {
-        kind,
-        upstream_id: None,
-        author: None,
-        created_at: None,
-        updated_at: None,
-        visibility: Visibility::Public,
-        url: None,
-        verdict: None,
-        path: None,
-        body: String::new(),
+        ..Unit::new(kind, "")
     }
 }
 

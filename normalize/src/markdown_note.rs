@@ -12,7 +12,7 @@ use crate::{
 use pulldown_cmark::{Event, HeadingLevel, Tag, TagEnd};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-use whence_contract::{Document, Label, TicketKey, TicketKind, Unit, UnitKind, Visibility};
+use whence_contract::{Document, Label, TicketKey, TicketKind, Unit, UnitKind};
 
 /// # Errors
 /// When the payload does not say its path.
@@ -50,42 +50,16 @@ pub(crate) fn read(payload: Map<String, Value>, key: &TicketKey) -> Result<Docum
             .map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem })
             .to_owned()
     };
+    let title = title(&front)
+        .or_else(|| first_heading(body))
+        .unwrap_or_else(stem);
+    let id = format!("{project}/{path}");
     Ok(Document {
-        source: "wiki".to_owned(),
-        id: format!("{project}/{path}"),
-        aliases: Vec::new(),
-        kind: TicketKind::Note,
-        title: title(&front)
-            .or_else(|| first_heading(body))
-            .unwrap_or_else(stem),
-        url: None,
-        state: None,
-        author: None,
-        assignees: Vec::new(),
         labels: tags(&front),
-        milestone: None,
-        priority: None,
-        created_at: None,
-        updated_at: None,
-        closed_at: None,
-        visibility: Visibility::Public,
         links: note_links::links(body, &project, &path),
-        units: vec![Unit {
-            kind: UnitKind::Description,
-            upstream_id: None,
-            author: None,
-            created_at: None,
-            updated_at: None,
-            visibility: Visibility::Public,
-            url: None,
-            verdict: None,
-            path: None,
-            body: body.to_owned(),
-        }],
-        events: Vec::new(),
-        files: Vec::new(),
+        units: vec![Unit::new(UnitKind::Description, body)],
         meta,
-        project,
+        ..Document::new("wiki", project, id, TicketKind::Note, title)
     })
 }
 

@@ -33,44 +33,14 @@ pub(crate) fn limits(max_tokens: usize) -> Limits {
 }
 
 pub(crate) fn unit(kind: UnitKind, body: &str) -> Unit {
-    Unit {
-        kind,
-        upstream_id: None,
-        author: None,
-        created_at: None,
-        updated_at: None,
-        visibility: Default::default(),
-        url: None,
-        verdict: None,
-        path: None,
-        body: body.to_owned(),
-    }
+    Unit::new(kind, body)
 }
 
 pub(crate) fn document(source: &str, project: &str, id: &str, units: Vec<Unit>) -> Document {
+    let title = "The relay drops frames";
     Document {
-        source: source.to_owned(),
-        project: project.to_owned(),
-        id: id.to_owned(),
-        aliases: Vec::new(),
-        kind: TicketKind::Issue,
-        title: "The relay drops frames".to_owned(),
-        url: None,
-        state: None,
-        author: None,
-        assignees: Vec::new(),
-        labels: Vec::new(),
-        milestone: None,
-        priority: None,
-        created_at: None,
-        updated_at: None,
-        closed_at: None,
-        visibility: Default::default(),
         units,
-        events: Vec::new(),
-        files: Vec::new(),
-        links: Vec::new(),
-        meta: Default::default(),
+        ..Document::new(source, project, id, TicketKind::Issue, title)
     }
 }
 

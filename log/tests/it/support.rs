@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use whence_contract::{
     Dialect, Document, Provenance, RawTicket, Recipe, StageVersion, TicketKey, TicketKind,
-    Timestamp, Unit, UnitKind, Visibility,
+    Timestamp, Unit, UnitKind,
 };
 use whence_log::{
     Counters, Edge, Input, Log, LogError, LogOptions, Previous, Selection, Stage, StageError,
@@ -190,40 +190,10 @@ impl Stage for Scripted {
 }
 
 pub(crate) fn document(key: &TicketKey, body: &str) -> Document {
+    let id = format!("{}#{}", key.scope, key.ticket);
     Document {
-        source: key.source.clone(),
-        project: key.scope.clone(),
-        id: format!("{}#{}", key.scope, key.ticket),
-        aliases: vec![],
-        kind: TicketKind::Issue,
-        title: String::new(),
-        url: None,
-        state: None,
-        author: None,
-        assignees: vec![],
-        labels: vec![],
-        milestone: None,
-        priority: None,
-        created_at: None,
-        updated_at: None,
-        closed_at: None,
-        visibility: Visibility::Public,
-        units: vec![Unit {
-            kind: UnitKind::Description,
-            upstream_id: None,
-            author: None,
-            created_at: None,
-            updated_at: None,
-            visibility: Visibility::Public,
-            url: None,
-            verdict: None,
-            path: None,
-            body: body.to_owned(),
-        }],
-        events: vec![],
-        files: vec![],
-        links: vec![],
-        meta: Default::default(),
+        units: vec![Unit::new(UnitKind::Description, body)],
+        ..Document::new(&key.source, &key.scope, id, TicketKind::Issue, "")
     }
 }
 

@@ -8,6 +8,11 @@ use whence_contract::{Dialect, UnitKind};
 use whence_normalize::normalize;
 
 #[derive(Deserialize)]
+struct Numbered {
+    number: u64,
+}
+
+#[derive(Deserialize)]
 struct Archive {
     repo: String,
     issues: Vec<Box<RawValue>>,
@@ -50,7 +55,8 @@ fn every_ticket_and_every_written_thing_is_there() {
             .iter()
             .map(|t| (Dialect::GithubArchivePull, t));
         for (dialect, ticket) in issues.chain(pulls) {
-            let key = key(dialect, &archive.repo, "7");
+            let Numbered { number } = serde_json::from_str(ticket.get()).unwrap();
+            let key = key(dialect, &archive.repo, &number.to_string());
             let document = normalize(&raw(dialect, ticket.get()), &key).unwrap();
             for unit in &document.units {
                 *counts.entry(unit.kind).or_default() += 1;

@@ -29,6 +29,7 @@ fn errors_name_place_ticket_and_cause() {
         (Dialect::GithubArchivePull, r#"{"number":"7"}"#.to_owned()),
         (Dialect::GithubArchivePull, r#"{"number":1e400}"#.to_owned()),
         (Dialect::GithubArchivePull, r#"{"number":-1}"#.to_owned()),
+        (Dialect::GithubArchivePull, r#"{"number":8}"#.to_owned()),
         (Dialect::GithubArchiveIssue, deep),
         (Dialect::MarkdownNote, r#"{"text":"x"}"#.to_owned()),
         (Dialect::MarkdownNote, r#"{"path":"./"}"#.to_owned()),
