@@ -11,6 +11,7 @@ mod document;
 mod envelope;
 mod hash;
 mod key;
+mod lenient;
 mod raw;
 mod token;
 mod vector;
@@ -25,6 +26,7 @@ pub use document::{
 pub use envelope::{Envelope, Payload, State};
 pub use hash::ContentHash;
 pub use key::{Provenance, TicketKey};
+pub use lenient::lenient_json;
 pub use raw::{Dialect, RawTicket};
 pub use token::{TokenError, decode_token, encode_token};
 pub use vector::{EmbeddedTicket, Embedding, IndexedTicket, ModelId};

@@ -5,14 +5,19 @@
 //! everything else: single flight, cursors, retries, publishing, dead letters,
 //! deletions and run records.
 
+mod hook;
 mod run;
+mod settings;
 mod source;
 mod sources;
 mod spec;
+mod upstream;
 
-pub use run::{HarvestError, RunOptions, run_once};
+pub use hook::{HookError, HookRequest, read_hook};
+pub use run::{HarvestError, RunOptions, grant_wishes, run_once};
+pub use settings::{Secret, Settings, SettingsKind, settings_kinds};
 pub use source::{
-    Absence, Batch, Batches, Claim, Clock, Item, Listing, Scope, Since, Source, SourceError,
-    Unreadable,
+    Absence, Batch, Batches, Census, Claim, Clock, Coverage, Fetched, Identity, Item, Listing,
+    Scope, Sighting, Sightings, Since, Source, SourceError, Tracker, Unreadable, Wanted,
 };
-pub use spec::{SourceSpec, SpecError};
+pub use spec::{Notice, Opening, SourceSpec, SpecError};

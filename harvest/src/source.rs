@@ -1,5 +1,6 @@
 //! What a source is: it lists tickets in batches, then says what the listing
-//! was worth.
+//! was worth. Files and folders are no more than that; a [`Tracker`] can also
+//! be asked for one ticket, and for everything it has without its prose.
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -12,9 +13,6 @@ use whence_contract::{Provenance, RawTicket, TicketKey, Timestamp};
 pub type Clock = fn() -> Timestamp;
 
 /// A place that tickets come from.
-///
-/// Further ways to ask (one ticket, all ids) are further methods with a default;
-/// nothing here presumes that a source lists everything it has.
 #[async_trait]
 pub trait Source: Send + Sync {
     /// The source as configured; the origin of every ticket it publishes.
@@ -43,6 +41,120 @@ pub trait Source: Send + Sync {
     /// When nothing can be said of what was not sent yet. What was sent before
     /// is published all the same, and nothing is removed.
     async fn list(&self, since: Since, out: &Batches) -> Result<Listing, SourceError>;
+
+    /// The service behind it, where it can be asked for more than a listing.
+    fn tracker(&self) -> Option<&dyn Tracker> {
+        None
+    }
+}
+
+/// A service that can be asked for one ticket, and for all ids.
+///
+/// [`Source::list`] of a tracker gives what changed since the cursor, in the
+/// order (time of change, id), with a cursor in every batch; what is absent from
+/// it means nothing. Absence is the business of the census.
+#[async_trait]
+pub trait Tracker: Send + Sync {
+    /// Whether tickets of this source are called like this: `owner/repo#7`.
+    fn covers(&self, name: &str) -> bool;
+
+    /// One ticket as it is now, with everything that hangs on it.
+    ///
+    /// # Errors
+    /// When the service does not answer, or refuses this reader: never a reason
+    /// to think the ticket deleted.
+    async fn fetch(&self, wanted: &Wanted) -> Result<Fetched, SourceError>;
+
+    /// Sends every ticket there is, in any order, without its prose.
+    ///
+    /// # Errors
+    /// When not all could be listed; what was sent then proves nothing.
+    async fn census(&self, out: &Sightings) -> Result<Census, SourceError>;
+
+    /// Who the credentials are, and what they may read. Asks the calls that a
+    /// pass needs, not only the account.
+    ///
+    /// # Errors
+    /// When they are refused: what to do.
+    async fn identify(&self) -> Result<Identity, SourceError>;
+}
+
+/// Which ticket to fetch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Its key, where it is known.
+    pub key: Option<TicketKey>,
+    /// The ids that people write for it, the present one last. Never empty
+    /// where there is no key.
+    pub names: Vec<String>,
+}
+
+/// What came of a fetch.
+#[derive(Clone, Debug)]
+pub enum Fetched {
+    /// Its present state. The key may differ from the one that was asked for
+    /// where a service gives a moved ticket a new identity.
+    Present(Item),
+    /// The service says that it has no such ticket, and it would say if it had.
+    Gone,
+}
+
+/// One ticket in a census.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sighting {
+    /// Which ticket.
+    pub key: TicketKey,
+    /// What people call it now.
+    pub name: String,
+    /// The same text as [`RawTicket::mark`] of the state it has now.
+    pub mark: String,
+    /// Comments, as the service counts them; `None` where it does not say.
+    pub comments: Option<u64>,
+}
+
+/// Where a source sends what it sights. Bounded: a source waits.
+#[derive(Clone, Debug)]
+pub struct Sightings(mpsc::Sender<Vec<Sighting>>);
+
+impl Sightings {
+    /// A sender and what it sends to; `room` pages may wait between them.
+    pub fn channel(room: usize) -> (Self, mpsc::Receiver<Vec<Sighting>>) {
+        let (sender, receiver) = mpsc::channel(room);
+        (Self(sender), receiver)
+    }
+
+    /// Sends one page.
+    ///
+    /// # Errors
+    /// [`SourceError::Stopped`] when the run has ended.
+    pub async fn send(&self, page: Vec<Sighting>) -> Result<(), SourceError> {
+        self.0.send(page).await.map_err(|_| SourceError::Stopped)
+    }
+}
+
+/// What a census was worth. It came to its end.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Census {
+    /// What it speaks for: a ticket of this source in there that was not sent
+    /// is absent.
+    pub scopes: Vec<Scope>,
+    /// What a person should know.
+    pub warnings: Vec<String>,
+}
+
+/// Who reads.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Identity {
+    /// The account, as the service calls it.
+    pub account: String,
+    /// What it may do, in the service's words.
+    pub may: Vec<String>,
+    /// The credentials can also write: more than Whence needs.
+    pub may_write: Option<bool>,
+    /// When they end.
+    pub expires: Option<Timestamp>,
+    /// What a person should know.
+    pub warnings: Vec<String>,
 }
 
 /// Exclusive right to a scope.
@@ -61,7 +173,9 @@ pub struct Claim {
 pub struct Since {
     /// What the source's last complete [`Listing`] gave; `None` at first.
     pub cursor: Option<Value>,
-    /// List everything, even what the cursor shows to be unchanged.
+    /// List everything, even what the cursor shows to be unchanged. A tracker
+    /// hears this only from a person; after a pass that broke off it resumes at
+    /// the cursor.
     pub whole: bool,
 }
 
@@ -77,6 +191,24 @@ pub enum Item {
     },
     /// Something that is there and cannot be read.
     Unreadable(Unreadable),
+    /// A ticket that is not to be kept: it moved out of this source, or the
+    /// configuration leaves tickets of its visibility out.
+    Withdrawn {
+        /// Which ticket.
+        key: TicketKey,
+        /// Why.
+        why: String,
+    },
+}
+
+impl Item {
+    /// The ticket, where that much is known.
+    pub fn key(&self) -> Option<&TicketKey> {
+        match self {
+            Self::Ticket { key, .. } | Self::Withdrawn { key, .. } => Some(key),
+            Self::Unreadable(bad) => bad.key.as_ref(),
+        }
+    }
 }
 
 /// Something that is there and cannot be read: a value, never an error, so that
@@ -144,10 +276,8 @@ impl Batches {
 /// What a listing was worth.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Listing {
-    /// Everything there is in `scopes` was sent. Nothing is removed otherwise.
-    pub complete: bool,
-    /// What is missing where it is not complete.
-    pub why_incomplete: Option<String>,
+    /// How much of `scopes` was sent.
+    pub coverage: Coverage,
     /// Nothing has changed since the cursor, and nothing was sent for that
     /// reason.
     pub unchanged: bool,
@@ -160,6 +290,30 @@ pub struct Listing {
     pub absence: Absence,
     /// What a person should know.
     pub warnings: Vec<String>,
+}
+
+impl Listing {
+    /// Not all could be listed; the first reason stands.
+    pub fn incomplete(&mut self, why: impl Into<String>) {
+        if !matches!(self.coverage, Coverage::Partial { .. }) {
+            self.coverage = Coverage::Partial { why: why.into() };
+        }
+    }
+}
+
+/// How much of what there is a listing gave.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Coverage {
+    /// Everything: what was not sent is absent.
+    #[default]
+    Whole,
+    /// All that changed since the cursor. Nothing is removed.
+    Changes,
+    /// Less than it should. Nothing is removed.
+    Partial {
+        /// What is missing, and why.
+        why: String,
+    },
 }
 
 /// One repository, project or wiki.

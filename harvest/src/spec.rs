@@ -1,8 +1,11 @@
 //! A source as people write it: `kind:place`.
 
-use crate::{Clock, Source, sources::KINDS};
+use crate::{
+    Clock, Settings, Source, SourceError,
+    sources::{KINDS, Kind},
+};
 use serde::{Deserialize, Serialize};
-use std::{fmt, str::FromStr};
+use std::{fmt, str::FromStr, sync::Arc};
 use thiserror::Error;
 
 /// A source as configured, checked for its form only: nothing is opened yet.
@@ -25,28 +28,45 @@ fn usages() -> String {
     usages.join(", ")
 }
 
+/// What a source is opened with.
+#[derive(Clone)]
+pub struct Opening {
+    /// Where it takes the time from.
+    pub clock: Clock,
+    /// What the configuration says of its kind.
+    pub settings: Settings,
+    /// Told what the source waits for, in one line, and the empty text when it
+    /// goes on. Called often; must not block.
+    pub notice: Notice,
+}
+
+/// See [`Opening::notice`].
+pub type Notice = Arc<dyn Fn(&str) + Send + Sync>;
+
+impl Opening {
+    /// With this clock, without settings, telling nobody.
+    pub fn new(clock: Clock) -> Self {
+        Self {
+            clock,
+            settings: Settings::default(),
+            notice: Arc::new(|_| ()),
+        }
+    }
+}
+
 impl SourceSpec {
-    /// The source itself; touches nothing outside.
+    /// The source itself; touches nothing outside but the environment.
     ///
     /// # Errors
-    /// None for a value that [`FromStr`] gave.
-    pub fn open(&self, clock: Clock) -> Result<Box<dyn Source>, SpecError> {
-        let refused = |problem: String| SpecError {
-            input: self.0.clone(),
-            problem,
-        };
-        let (kind, place) = self
-            .0
-            .split_once(':')
-            .ok_or_else(|| refused("it does not say what kind it is".to_owned()))?;
-        let known = KINDS
-            .iter()
-            .find(|known| known.name == kind)
-            .ok_or_else(|| refused(format!("{kind:?} is no kind of source")))?;
-        if place.trim().is_empty() {
-            return Err(refused("it names no place".to_owned()));
-        }
-        (known.open)(&self.0, place, clock).map_err(refused)
+    /// When its settings are wrong, or lack what it cannot do without.
+    pub fn open(&self, opening: &Opening) -> Result<Box<dyn Source>, SourceError> {
+        let (kind, place) = parse(&self.0).map_err(|error| SourceError::bare(error.to_string()))?;
+        (kind.open)(&self.0, place, opening)
+    }
+
+    /// What stands before the colon.
+    pub fn kind(&self) -> &str {
+        self.0.split_once(':').map_or("", |(kind, _)| kind)
     }
 
     /// As it was written.
@@ -59,9 +79,29 @@ impl FromStr for SourceSpec {
     type Err = SpecError;
 
     fn from_str(text: &str) -> Result<Self, SpecError> {
-        let spec = Self(text.trim().to_owned());
-        spec.open(jiff::Timestamp::now).map(|_| spec)
+        let text = text.trim();
+        parse(text).map(|_| Self(text.to_owned()))
     }
+}
+
+/// The kind and the place, checked for their form.
+fn parse(text: &str) -> Result<(&'static Kind, &str), SpecError> {
+    let refused = |problem: String| SpecError {
+        input: text.to_owned(),
+        problem,
+    };
+    let (kind, place) = text
+        .split_once(':')
+        .ok_or_else(|| refused("it does not say what kind it is".to_owned()))?;
+    let known = KINDS
+        .iter()
+        .find(|known| known.name == kind)
+        .ok_or_else(|| refused(format!("{kind:?} is no kind of source")))?;
+    if place.trim().is_empty() {
+        return Err(refused("it names no place".to_owned()));
+    }
+    (known.check)(place).map_err(refused)?;
+    Ok((known, place))
 }
 
 impl TryFrom<String> for SourceSpec {

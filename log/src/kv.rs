@@ -189,13 +189,23 @@ impl Log {
         })
     }
 
+    /// The value under a name of any characters.
     pub(crate) async fn read<T: DeserializeOwned>(
         &self,
         bucket: &str,
         name: &str,
     ) -> Result<Option<T>, LogError> {
+        self.read_entry(bucket, &encode_token(name)).await
+    }
+
+    /// The value under a key that the bucket takes as it is.
+    pub(crate) async fn read_entry<T: DeserializeOwned>(
+        &self,
+        bucket: &str,
+        key: &str,
+    ) -> Result<Option<T>, LogError> {
         let store = self.bucket(bucket).await?;
-        match store.get(encode_token(name)).await {
+        match store.get(key).await {
             Ok(Some(bytes)) => serde_json::from_slice(&bytes)
                 .map(Some)
                 .map_err(|e| unreadable(bucket, e)),
@@ -204,23 +214,34 @@ impl Log {
         }
     }
 
+    /// Stores a value under a name of any characters.
     pub(crate) async fn write<T: Serialize>(
         &self,
         bucket: &str,
         name: &str,
         value: &T,
     ) -> Result<(), LogError> {
+        self.write_entry(bucket, &encode_token(name), value).await
+    }
+
+    /// Stores a value under a key that the bucket takes as it is.
+    pub(crate) async fn write_entry<T: Serialize>(
+        &self,
+        bucket: &str,
+        key: &str,
+        value: &T,
+    ) -> Result<(), LogError> {
         let failed = |source: Box<dyn std::error::Error + Send + Sync>| {
             LogError::new(
                 LogErrorKind::Transient,
-                format!("cannot write {name} to bucket {bucket}"),
+                format!("cannot write {key} to bucket {bucket}"),
                 source,
             )
         };
         let json = serde_json::to_vec(value).map_err(|e| failed(e.into()))?;
         let store = self.bucket(bucket).await?;
         store
-            .put(encode_token(name), json.into())
+            .put(key, json.into())
             .await
             .map_err(|e| failed(e.into()))?;
         Ok(())

@@ -20,6 +20,7 @@ mod setup;
 mod stage;
 mod status;
 mod store;
+mod want;
 mod wire;
 mod worker;
 
@@ -35,4 +36,5 @@ pub use replay::{ReplayPlan, ReplayProgress};
 pub use scan::Selection;
 pub use stage::{ErrorKind, Input, Previous, Stage, StageError};
 pub use status::{EdgeStatus, ReaderStatus};
+pub use want::{Want, WantAnswer};
 pub use worker::{Wiring, run};

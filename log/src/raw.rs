@@ -24,6 +24,10 @@ pub struct KnownTicket {
     pub origin: String,
     /// Of the last message.
     pub revision: Revision,
+    /// The ids that people write for it, the present one last.
+    pub names: Vec<String>,
+    /// What a census said of the state that was published last.
+    pub mark: Option<String>,
 }
 
 impl Log {
@@ -31,6 +35,7 @@ impl Log {
     /// published last. Returns after the log has acknowledged it.
     ///
     /// The revision is `raw.fetched_at`, raised where needed to follow the last.
+    /// Names that the last message bore are kept before the present ones.
     ///
     /// # Errors
     /// When the log cannot be read or written; nothing is published then, or the
@@ -42,13 +47,15 @@ impl Log {
     ) -> Result<Published, LogError> {
         let dialect = serde_json::to_string(&raw.dialect).map_err(|e| malformed(key, e))?;
         let hash = ContentHash::of(format!("{dialect}\n{}", raw.payload.get()));
-        let body = Bytes::from(serde_json::to_vec(raw).map_err(|e| malformed(key, e))?);
         loop {
             let stored = self.last(&Edge::Raw, key).await?;
+            let before = stored.as_ref().map_or(&[][..], |s| &s.head.names);
+            let names = merge_names(before, &raw.names);
             if let Some(s) = &stored
                 && s.head.live
                 && s.head.hash.as_deref() == Some(hash.as_str())
                 && s.head.origin.as_deref() == Some(raw.origin.as_str())
+                && s.head.names == names
             {
                 return Ok(Published::Unchanged(s.head.revision));
             }
@@ -56,7 +63,14 @@ impl Log {
             let mut head = Head::new::<RawTicket>(key.clone(), revision, Recipe::default());
             head.hash = Some(hash.as_str().to_owned());
             head.origin = Some(raw.origin.clone());
-            match self.publish(&Edge::Raw, head, body.clone(), stored).await? {
+            head.names.clone_from(&names);
+            head.mark.clone_from(&raw.mark);
+            let whole = RawTicket {
+                names,
+                ..raw.clone()
+            };
+            let body = Bytes::from(serde_json::to_vec(&whole).map_err(|e| malformed(key, e))?);
+            match self.publish(&Edge::Raw, head, body, stored).await? {
                 Outcome::Stored => return Ok(Published::New(revision)),
                 // Somebody published this ticket in between: compare again.
                 Outcome::Superseded => {}
@@ -87,6 +101,10 @@ impl Log {
             let mut head = Head::new::<RawTicket>(key.clone(), revision, Recipe::default());
             head.live = false;
             head.origin = origin;
+            head.names = stored
+                .as_ref()
+                .map(|s| s.head.names.clone())
+                .unwrap_or_default();
             match self.publish(&Edge::Raw, head, Bytes::new(), stored).await? {
                 Outcome::Stored => {
                     self.resolve_dead("harvest", key).await?;
@@ -110,10 +128,50 @@ impl Log {
                 live: message.head.live,
                 origin: message.head.origin.unwrap_or_default(),
                 revision: message.head.revision,
+                names: message.head.names,
+                mark: message.head.mark,
                 key: message.head.key,
             })
             .collect())
     }
+
+    /// The state of one ticket as RAW holds it; `None` where it holds none, or a
+    /// tombstone.
+    ///
+    /// # Errors
+    /// When the log cannot be read, or holds what this binary cannot read.
+    pub async fn raw(&self, key: &TicketKey) -> Result<Option<RawTicket>, LogError> {
+        let stored = self.last(&Edge::Raw, key).await?;
+        let Some(stored) = stored.filter(|stored| stored.head.live) else {
+            return Ok(None);
+        };
+        stored.head.expect_schema::<RawTicket>()?;
+        let body = self.body(&stored.head, stored.payload).await?;
+        let raw = serde_json::from_slice(&body).map_err(|e| malformed(key, e))?;
+        Ok(Some(raw))
+    }
+
+    /// What RAW knows of one ticket; `None` where it never held it.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub async fn known_ticket(&self, key: &TicketKey) -> Result<Option<KnownTicket>, LogError> {
+        let stored = self.last(&Edge::Raw, key).await?;
+        Ok(stored.map(|stored| KnownTicket {
+            live: stored.head.live,
+            origin: stored.head.origin.unwrap_or_default(),
+            revision: stored.head.revision,
+            names: stored.head.names,
+            mark: stored.head.mark,
+            key: stored.head.key,
+        }))
+    }
+}
+
+/// Former names first, each once, the present ones at the end.
+fn merge_names(former: &[String], present: &[String]) -> Vec<String> {
+    let kept = former.iter().filter(|name| !present.contains(name));
+    kept.chain(present).cloned().collect()
 }
 
 fn next_revision(now: Timestamp, last: Option<&Head>) -> Revision {
@@ -124,7 +182,7 @@ fn next_revision(now: Timestamp, last: Option<&Head>) -> Revision {
 fn malformed(key: &TicketKey, source: serde_json::Error) -> LogError {
     LogError::new(
         LogErrorKind::Malformed,
-        format!("cannot encode {key}"),
+        format!("cannot encode or decode {key}"),
         source,
     )
 }

@@ -21,6 +21,9 @@ pub(crate) const MAX_DELIVERIES: i64 = 20;
 pub(crate) const LEASE_TTL: Duration = Duration::from_secs(30);
 /// A worker that has not reported for this long is not shown any more.
 const WORKER_TTL: Duration = Duration::from_secs(30);
+/// A wish to fetch a ticket is forgotten after this long; the next pass over its
+/// source finds the change by itself.
+const WANT_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 /// Room for more than any pipeline has; the default of 1,000 would hold back
 /// nothing, since a worker pulls only what it has a permit for.
 const MAX_ACK_PENDING: i64 = 1_000;
@@ -29,6 +32,7 @@ pub(crate) const CURSORS: &str = "whence_cursors";
 pub(crate) const RUNS: &str = "whence_runs";
 pub(crate) const LEASES: &str = "whence_leases";
 pub(crate) const SETTINGS: &str = "whence_settings";
+pub(crate) const WANTS: &str = "whence_wants";
 pub(crate) const WORKERS: &str = "whence_workers";
 pub(crate) const CLAIMS: &str = "whence_claims";
 
@@ -47,6 +51,7 @@ impl Log {
             (RUNS, Duration::ZERO),
             (SETTINGS, Duration::ZERO),
             (LEASES, LEASE_TTL),
+            (WANTS, WANT_TTL),
             (WORKERS, WORKER_TTL),
         ] {
             let config = kv::Config {

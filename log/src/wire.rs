@@ -8,6 +8,8 @@
 //! | `Whence-State` | `live` or `deleted` |
 //! | `Whence-Hash` | SHA-256 of the payload; RAW only |
 //! | `Whence-Origin` | the source as configured, encoded; RAW only |
+//! | `Whence-Names` | ids that people write, encoded, the present one last; RAW only |
+//! | `Whence-Mark` | what a census would say of this state, encoded; RAW only |
 //! | `Whence-Claim` | the object that holds the body, when it is too large |
 //! | `traceparent` | W3C trace context |
 
@@ -23,9 +25,13 @@ pub(crate) const RECIPE: &str = "Whence-Recipe";
 pub(crate) const STATE: &str = "Whence-State";
 pub(crate) const HASH: &str = "Whence-Hash";
 pub(crate) const ORIGIN: &str = "Whence-Origin";
+pub(crate) const NAMES: &str = "Whence-Names";
+pub(crate) const MARK: &str = "Whence-Mark";
 pub(crate) const CLAIM: &str = "Whence-Claim";
 pub(crate) const TRACE: &str = "traceparent";
-const OURS: [&str; 8] = [SCHEMA, REVISION, RECIPE, STATE, HASH, ORIGIN, CLAIM, TRACE];
+const OURS: [&str; 10] = [
+    SCHEMA, REVISION, RECIPE, STATE, HASH, ORIGIN, NAMES, MARK, CLAIM, TRACE,
+];
 
 /// The headers of one stored message, decoded.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +43,8 @@ pub(crate) struct Head {
     pub(crate) live: bool,
     pub(crate) hash: Option<String>,
     pub(crate) origin: Option<String>,
+    pub(crate) names: Vec<String>,
+    pub(crate) mark: Option<String>,
     pub(crate) claim: Option<String>,
     pub(crate) trace: Option<String>,
 }
@@ -51,6 +59,8 @@ impl Head {
             live: true,
             hash: None,
             origin: None,
+            names: Vec::new(),
+            mark: None,
             claim: None,
             trace: None,
         }
@@ -79,6 +89,13 @@ impl Head {
         }
         if let Some(origin) = &self.origin {
             headers.insert(ORIGIN, encode_token(origin).as_str());
+        }
+        if let Some(mark) = &self.mark {
+            headers.insert(MARK, encode_token(mark).as_str());
+        }
+        if !self.names.is_empty() {
+            let names: Vec<String> = self.names.iter().map(|name| encode_token(name)).collect();
+            headers.insert(NAMES, names.join(" ").as_str());
         }
         headers
     }
@@ -115,6 +132,12 @@ impl Head {
             },
             hash: get(HASH).map(str::to_owned),
             origin: get(ORIGIN).and_then(|text| decode_token(text).ok()),
+            names: get(NAMES)
+                .unwrap_or_default()
+                .split_whitespace()
+                .filter_map(|name| decode_token(name).ok())
+                .collect(),
+            mark: get(MARK).and_then(|text| decode_token(text).ok()),
             claim: get(CLAIM).map(str::to_owned),
             trace: get(TRACE).map(str::to_owned),
         })
@@ -185,12 +208,16 @@ mod tests {
         fn a_head_survives_its_headers(
             source in ".{0,12}", scope in "\\PC{0,12}", ticket in "\\PC{1,12}", revision: u64,
             code: u32, settings: u32, live: bool, origin in proptest::option::of("\\PC{0,20}"),
+            names in proptest::collection::vec("\\PC{1,12}", 0..3),
+            mark in proptest::option::of("\\PC{1,20}"),
         ) {
             let key = TicketKey { provenance: Provenance::Wiki, source, scope, ticket };
             let recipe = Recipe { chunk: StageVersion { code, settings }, ..Recipe::default() };
             let mut head = Head::new::<Document>(key, Revision(revision), recipe);
             head.live = live;
             head.origin = origin;
+            head.names = names;
+            head.mark = mark;
             let subject = format!("docs.{}", head.key.tokens());
             prop_assert_eq!(Head::decode(&subject, Some(&head.encode())).unwrap(), head);
         }

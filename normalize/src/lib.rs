@@ -13,7 +13,6 @@ mod error;
 mod fields;
 mod front_matter;
 mod github_archive;
-mod lenient;
 mod markdown_note;
 mod note_links;
 mod prose;
@@ -24,7 +23,8 @@ pub use clean::{clean_line, clean_text};
 pub use error::{NormalizeError, Problem};
 pub use stage::{NormalizeStage, VERSION};
 
-use whence_contract::{Dialect, Document, RawTicket, TicketKey};
+use serde_json::{Map, Value};
+use whence_contract::{Dialect, Document, RawTicket, TicketKey, lenient_json};
 
 /// The document of one raw ticket: a function of its two arguments alone.
 ///
@@ -37,13 +37,41 @@ use whence_contract::{Dialect, Document, RawTicket, TicketKey};
 /// When the payload is no JSON object, is nested deeper than 127 levels, or
 /// does not say which ticket it is.
 pub fn normalize(raw: &RawTicket, key: &TicketKey) -> Result<Document, NormalizeError> {
-    let payload = lenient::object(raw.payload.get()).map_err(|cause| cause.of(raw, key))?;
+    let payload = object(raw.payload.get()).map_err(|cause| cause.of(raw, key))?;
     let document = match raw.dialect {
         Dialect::GithubArchiveIssue | Dialect::GithubArchivePull => {
             github_archive::read(payload, raw.dialect, key)
         }
         Dialect::MarkdownNote => markdown_note::read(payload, key),
         Dialect::WhenceDocument => whence_document::read(payload),
+        Dialect::GithubIssue
+        | Dialect::GithubPull
+        | Dialect::GitlabIssue
+        | Dialect::GitlabMergeRequest
+        | Dialect::JiraIssue
+        | Dialect::JiraServerIssue
+        | Dialect::LinearIssue
+        | Dialect::LocalNotes => Err(Problem::NotAnObject("of a dialect without a reader")),
     };
-    document.map_err(|cause| cause.of(raw, key))
+    let mut document = document.map_err(|cause| cause.of(raw, key))?;
+    let former = raw.names.iter().map(|name| clean_line(name));
+    for name in former.filter(|name| !name.is_empty()) {
+        if name != document.id && !document.aliases.contains(&name) {
+            document.aliases.push(name);
+        }
+    }
+    Ok(document)
+}
+
+/// The fields of a payload.
+fn object(json: &str) -> Result<Map<String, Value>, Problem> {
+    let found = match lenient_json(json).map_err(Problem::Json)? {
+        Value::Object(fields) => return Ok(fields),
+        Value::Null => "null",
+        Value::Bool(_) => "a truth value",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "an array",
+    };
+    Err(Problem::NotAnObject(found))
 }

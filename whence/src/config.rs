@@ -8,17 +8,21 @@ use figment::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::{
+    collections::BTreeMap,
     net::SocketAddr,
     path::{Path, PathBuf},
 };
 
 /// The file that is read where none is named.
 const DEFAULT_FILE: &str = "whence.toml";
+/// Tokens of sources, kept apart so that the other file can be committed.
+const TOKENS_FILE: &str = ".harvester.toml";
 
 /// Everything that can be set.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 pub(crate) struct Config {
     /// Folder that holds everything Whence keeps.
     pub(crate) data: PathBuf,
@@ -40,6 +44,10 @@ pub(crate) struct Config {
     pub(crate) workers: Workers,
     /// Where servers and files come from.
     pub(crate) provision: Provision,
+    /// One table for each kind of source; the kind knows its keys.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    pub(crate) kinds: BTreeMap<String, Value>,
 }
 
 impl Default for Config {
@@ -55,6 +63,7 @@ impl Default for Config {
             query: Query::default(),
             workers: Workers::default(),
             provision: Provision::default(),
+            kinds: BTreeMap::new(),
         }
     }
 }
@@ -224,12 +233,19 @@ impl Config {
         if path.is_file() {
             figment = figment.merge(Toml::file_exact(path));
         }
+        let tokens = path.with_file_name(TOKENS_FILE);
+        if tokens.is_file() {
+            let only = Figment::from(Toml::file_exact(&tokens));
+            check_kinds(&only, &only.extract().map_err(explain)?)?;
+            figment = figment.merge(only);
+        }
         let figment = figment.merge(
             Env::prefixed("WHENCE_")
                 .ignore(&["cache", "config", "log", "eval_dir"])
                 .split("__"),
         );
         let config: Config = figment.extract().map_err(explain)?;
+        check_kinds(&figment, &config.kinds)?;
         config
             .check()
             .with_context(|| format!("the configuration {} is wrong", path.display()))?;
@@ -260,6 +276,28 @@ impl Config {
         }
         Ok(())
     }
+}
+
+/// Every table that is not ours must be one of a kind of source, with its keys.
+fn check_kinds(figment: &Figment, tables: &BTreeMap<String, Value>) -> Result<()> {
+    for (name, table) in tables {
+        let known = whence_harvest::settings_kinds().find(|(kind, _)| kind == name);
+        let problem = match known {
+            Some((_, kind)) => kind.check(table).err(),
+            None => Some("there is no such key".to_owned()),
+        };
+        if let Some(problem) = problem {
+            let place = figment.find_metadata(name).map_or_else(
+                || "the configuration".to_owned(),
+                |metadata| match &metadata.source {
+                    Some(source) => source.to_string(),
+                    None => metadata.name.to_string(),
+                },
+            );
+            bail!("{place} at key `{name}`: {problem}");
+        }
+    }
+    Ok(())
 }
 
 /// One sentence that names the key and where it was set.

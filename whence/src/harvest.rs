@@ -7,10 +7,10 @@ use crate::{
     print, progress,
 };
 use anyhow::{Context as _, Result, bail};
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 use whence_contract::Timestamp;
-use whence_harvest::{HarvestError, RunOptions, SourceSpec, run_once};
+use whence_harvest::{HarvestError, Opening, RunOptions, Settings, SourceSpec, run_once};
 use whence_log::{RunRecord, RunStatus};
 
 /// Source names as they are typed.
@@ -146,14 +146,20 @@ async fn pass(
     max_prune: Option<u8>,
     stop: &CancellationToken,
 ) -> Result<RunRecord> {
-    let opened = source.open(Timestamp::now)?;
+    let bar = progress::spinner(source.as_str());
+    let waits = bar.clone();
+    let opening = Opening {
+        settings: Settings::new(context.config.kinds.clone()),
+        notice: Arc::new(move |line| waits.set_message(line.to_owned())),
+        ..Opening::new(Timestamp::now)
+    };
+    let opened = source.open(&opening)?;
     let options = RunOptions {
         command: command.to_owned(),
         force,
         max_prune_percent: max_prune.unwrap_or(context.config.harvest.max_prune),
         ..RunOptions::default()
     };
-    let bar = progress::spinner(source.as_str());
     let show = |counts: whence_log::RunCounts| {
         bar.set_message(format!("{} tickets", counts.listed));
     };

@@ -71,12 +71,7 @@ impl Run<'_> {
                 Plan::Remove(absent) => absent,
                 Plan::Refuse { absent, known } => {
                     after.settled = false;
-                    record.warn([format!(
-                        "{scope}: {absent} of {known} known tickets are not there any more; none \
-                         was removed, because that is all of them or more than {percent} %. If \
-                         they are really gone, harvest again with --max-prune {}",
-                        needed_percent(absent, known)
-                    )]);
+                    record.warn([refusal(&scope.to_string(), absent, known, percent)]);
                     continue;
                 }
             };
@@ -94,6 +89,16 @@ impl Run<'_> {
         }
         Ok(())
     }
+}
+
+/// Why nothing was removed, and what to do.
+pub(super) fn refusal(place: &str, absent: usize, known: usize, percent: u8) -> String {
+    format!(
+        "{place}: {absent} of {known} known tickets are not there any more; none was removed, \
+         because that is all of them or more than {percent} %. If they are really gone, harvest \
+         again with --max-prune {}",
+        needed_percent(absent, known)
+    )
 }
 
 /// The least percentage that allows `absent` of `known`.
@@ -119,6 +124,8 @@ mod tests {
             live: true,
             origin: origin.into(),
             revision: Revision(1),
+            names: Vec::new(),
+            mark: None,
         }
     }
 

@@ -2,19 +2,23 @@
 
 mod deletions;
 mod error;
+mod fetch;
+mod item;
 mod pass;
 mod persist;
 mod record;
 mod state;
+mod sweep;
 
 pub use error::HarvestError;
 
-use crate::{Batches, Clock, Listing, Since, Source, SourceError};
+use crate::{Batches, Clock, Coverage, Listing, Since, Source, SourceError};
 use error::Halt;
 use pass::{Pass, Taken};
 use persist::Persist;
 use record::Record;
 use state::State;
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use whence_contract::Timestamp;
 use whence_log::{Lease, Leased, Log, RunCounts, RunRecord};
@@ -34,6 +38,8 @@ pub struct RunOptions {
     /// Most tickets that one pass may remove, in percent of the scope's known
     /// ones. Up to five are always removed; all of them only at 100.
     pub max_prune_percent: u8,
+    /// A tracker's sweep is due when the last one is older than this.
+    pub sweep_after: Duration,
     /// Tickets in flight to the log at a time.
     pub window: usize,
     /// Where the run's times come from.
@@ -47,6 +53,7 @@ impl Default for RunOptions {
             force: false,
             full: false,
             max_prune_percent: 20,
+            sweep_after: Duration::from_secs(60 * 60),
             window: 32,
             clock: Timestamp::now,
         }
@@ -93,6 +100,36 @@ pub async fn run_once(
     Ok(record)
 }
 
+/// Fetches the tickets of this source that somebody wants now, and answers the
+/// wishes; gives how many tickets changed.
+///
+/// # Errors
+/// When the source is being harvested: then that pass grants them. When the log
+/// does not answer.
+pub async fn grant_wishes(
+    log: &Log,
+    source: &dyn Source,
+    options: &RunOptions,
+    stop: &CancellationToken,
+) -> Result<RunCounts, HarvestError> {
+    let mut counts = RunCounts::default();
+    let Some(tracker) = source.tracker() else {
+        return Ok(counts);
+    };
+    let lease = take_lease(log, source, options.force).await?;
+    let halt = Halt::new(stop, lease.lost());
+    let persist = Persist::new(&halt);
+    let run = Run {
+        log,
+        source,
+        options,
+        persist: &persist,
+        progress: &|_| (),
+    };
+    run.grant_wishes(tracker, &mut counts).await?;
+    Ok(counts)
+}
+
 async fn take_lease(log: &Log, source: &dyn Source, force: bool) -> Result<Lease, HarvestError> {
     let name = format!("harvest {}", source.name());
     let holder = format!("process {}", std::process::id());
@@ -119,9 +156,10 @@ impl Run<'_> {
         let name = self.source.name();
         let state = self.persist.run(|| self.log.cursor(name)).await?;
         let before = state.map(State::decode).unwrap_or_default();
+        let tracker = self.source.tracker();
         let since = Since {
             cursor: before.cursor.clone(),
-            whole: self.options.full || !before.settled,
+            whole: self.options.full || (!before.settled && tracker.is_none()),
         };
 
         let mut pass = Pass::begin(self, &before).await?;
@@ -144,10 +182,11 @@ impl Run<'_> {
         let taken = pass.finish();
 
         record.warn(listing.warnings.iter().cloned());
-        if let Some(why) = &listing.why_incomplete {
+        if let Coverage::Partial { why } = &listing.coverage {
             record.warn([format!("not all could be listed: {why}")]);
         }
-        let after = if listing.unchanged {
+        let letters = taken.stale_letters.clone();
+        let mut after = if listing.unchanged {
             record.counts.listed = before.listed;
             record.counts.unchanged = before.listed;
             State {
@@ -158,12 +197,34 @@ impl Run<'_> {
             self.settle(record, before, listing, taken, &origins)
                 .await?
         };
-        if record.counts.listed == 0 && record.is_quiet() {
-            record.warn(["the source holds no ticket".to_owned()]);
+        let Some(tracker) = tracker else {
+            if record.counts.listed == 0 && record.is_quiet() {
+                record.warn(["the source holds no ticket".to_owned()]);
+            }
+            return self.remember(&after).await;
+        };
+        // What the listing found is safe, whatever becomes of the rest.
+        self.remember(&after).await?;
+        self.grant_wishes(tracker, &mut record.counts).await?;
+        let begin = (self.options.clock)();
+        let due = after.swept_at.is_none_or(|at| {
+            let age = begin.duration_since(at);
+            Duration::try_from(age).map_or(true, |age| age >= self.options.sweep_after)
+        });
+        if due || self.options.full {
+            self.sweep(tracker, &letters, record).await?;
+            after.swept_at = Some(begin);
+        } else {
+            self.retry_letters(tracker, &letters, &mut record.counts)
+                .await?;
         }
-        (self.progress)(record.counts);
-        let state = after.encode()?;
-        self.persist.run(|| self.log.put_cursor(name, &state)).await
+        self.remember(&after).await
+    }
+
+    async fn remember(&self, state: &State) -> Result<(), HarvestError> {
+        let value = state.encode()?;
+        let name = self.source.name();
+        self.persist.run(|| self.log.put_cursor(name, &value)).await
     }
 
     fn listing_failed(&self, error: SourceError) -> HarvestError {
@@ -184,16 +245,17 @@ impl Run<'_> {
     ) -> Result<State, HarvestError> {
         let mut after = State {
             cursor: Some(listing.cursor.clone()),
-            settled: listing.complete,
+            settled: !matches!(listing.coverage, Coverage::Partial { .. }),
             listed: record.counts.listed,
             absent: before.absent.clone(),
+            swept_at: before.swept_at,
         };
-        if listing.complete {
+        if listing.coverage == Coverage::Whole {
             self.remove(record, &mut after, &listing, &taken, origins)
                 .await?;
             for key in &taken.stale_letters {
                 self.persist
-                    .run(|| self.log.resolve_dead(pass::STAGE, key))
+                    .run(|| self.log.resolve_dead(item::STAGE, key))
                     .await?;
             }
         }

@@ -1,15 +1,21 @@
 //! Takes a source's batches into the log, several tickets at a time.
 
-use super::{HarvestError, Run, State, persist::Persist};
+use super::{
+    HarvestError, Run, State,
+    item::{self, Done},
+};
 use crate::{Batch, Item, Unreadable};
 use futures::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
-use std::collections::HashSet;
-use tokio::sync::mpsc;
-use whence_contract::{DeadLetter, RawTicket, Recipe, Revision, TicketKey};
-use whence_log::{Log, Published, RunCounts, Selection, unknown};
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
+use tokio::{sync::mpsc, time::Instant};
+use whence_contract::{TicketKey, Timestamp};
+use whence_log::{RunCounts, Selection};
 
-/// This stage, in dead letters.
-pub(super) const STAGE: &str = "harvest";
+/// How often a pass looks whether somebody wants one ticket now.
+const WISHES: Duration = Duration::from_secs(1);
 
 /// What was taken.
 #[derive(Debug, Default)]
@@ -29,14 +35,14 @@ pub(super) struct Pass<'a> {
     flying: HashSet<TicketKey>,
     /// The stored state still says that nothing is left to do.
     settled: bool,
+    /// Tickets that were fetched by wish during this pass, and when: a listing
+    /// that was read before knows less of them.
+    fetched: HashMap<TicketKey, Timestamp>,
+    /// When it was last looked for wishes.
+    looked_at: Instant,
 }
 
 type Task<'a> = BoxFuture<'a, Result<(TicketKey, Done), HarvestError>>;
-
-enum Done {
-    Published(Published),
-    Buried,
-}
 
 impl<'a> Pass<'a> {
     /// Learns which letters of this source lie in the log.
@@ -47,7 +53,7 @@ impl<'a> Pass<'a> {
             .run(|| run.log.dead_letters(&everything))
             .await?;
         let ours = letters.into_iter().filter(|buried| {
-            buried.letter.stage == STAGE
+            buried.letter.stage == item::STAGE
                 && buried.letter.origin.as_deref() == Some(run.source.name())
         });
         Ok(Self {
@@ -59,6 +65,8 @@ impl<'a> Pass<'a> {
             },
             flying: HashSet::new(),
             settled: before.settled,
+            fetched: HashMap::new(),
+            looked_at: Instant::now(),
         })
     }
 
@@ -71,15 +79,22 @@ impl<'a> Pass<'a> {
         let halt = self.run.persist.halt().token();
         let mut tasks = FuturesUnordered::new();
         loop {
-            let batch = match halt.run_until_cancelled(batches.recv()).await {
+            let received = tokio::time::timeout(WISHES, batches.recv());
+            let batch = match halt.run_until_cancelled(received).await {
                 None => return Err(HarvestError::Stopped),
-                Some(None) => break,
-                Some(Some(batch)) => batch,
+                Some(Ok(None)) => break,
+                Some(Ok(Some(batch))) => batch,
+                // A slow listing must not keep people waiting.
+                Some(Err(_)) => Batch::default(),
             };
+            self.grant_wishes(counts).await?;
             if !batch.items.is_empty() {
                 self.unsettle().await?;
             }
             for item in batch.items {
+                if self.is_outdated(&item) {
+                    continue;
+                }
                 let key = self.note(&item, counts);
                 while self.flying.contains(&key) || tasks.len() >= self.run.options.window.max(1) {
                     self.land(&mut tasks, counts).await?;
@@ -98,6 +113,31 @@ impl<'a> Pass<'a> {
             self.land(&mut tasks, counts).await?;
         }
         Ok(())
+    }
+
+    /// Fetches what was wished for since the last look, where this source can.
+    async fn grant_wishes(&mut self, counts: &mut RunCounts) -> Result<(), HarvestError> {
+        let Some(tracker) = self.run.source.tracker() else {
+            return Ok(());
+        };
+        if self.looked_at.elapsed() < WISHES {
+            return Ok(());
+        }
+        self.looked_at = Instant::now();
+        for granted in self.run.grant_wishes(tracker, counts).await? {
+            self.fetched.insert(granted.key, granted.at);
+        }
+        Ok(())
+    }
+
+    fn is_outdated(&self, item: &Item) -> bool {
+        match item {
+            Item::Ticket { key, raw } => self
+                .fetched
+                .get(key)
+                .is_some_and(|fetched| raw.fetched_at < *fetched),
+            Item::Unreadable(_) | Item::Withdrawn { .. } => false,
+        }
     }
 
     /// From the first item on the log holds part of what is listed now: should
@@ -125,6 +165,10 @@ impl<'a> Pass<'a> {
                 }
                 key.clone()
             }
+            Item::Withdrawn { key, .. } => {
+                self.taken.seen.insert(key.clone());
+                key.clone()
+            }
             Item::Unreadable(bad) => {
                 counts.unreadable += 1;
                 let key = self.letter_key(bad);
@@ -137,40 +181,16 @@ impl<'a> Pass<'a> {
 
     /// What has no key of its own is known by its place.
     fn letter_key(&self, bad: &Unreadable) -> TicketKey {
-        let name = self.run.source.name();
-        let kind = name.split_once(':').map_or(name, |(kind, _)| kind);
-        bad.key
-            .clone()
-            .unwrap_or_else(|| unknown(kind, &bad.location))
+        self.run.letter_key(bad)
     }
 
     fn task(&mut self, key: TicketKey, item: Item) -> Task<'a> {
-        let (log, persist) = (self.run.log, self.run.persist);
-        match item {
-            Item::Ticket { raw, .. } => {
-                let heal = self.taken.stale_letters.remove(&key);
-                Box::pin(publish(log, persist, key, raw, heal))
-            }
-            Item::Unreadable(bad) => {
-                let letter = DeadLetter {
-                    stage: STAGE.to_owned(),
-                    subject: String::new(),
-                    origin: Some(self.run.source.name().to_owned()),
-                    location: Some(bad.location),
-                    revision: Revision::default(),
-                    recipe: Recipe::default(),
-                    causes: bad.causes,
-                    attempts: 1,
-                    at: (self.run.options.clock)(),
-                    size: bad.size,
-                    input: bad.bytes,
-                };
-                Box::pin(async move {
-                    persist.run(|| log.dead_letter(&key, &letter)).await?;
-                    Ok((key, Done::Buried))
-                })
-            }
-        }
+        let heal = self.taken.stale_letters.remove(&key) && matches!(item, Item::Ticket { .. });
+        let run = self.run;
+        Box::pin(async move {
+            let done = run.take_item(&key, item, heal).await?;
+            Ok((key, done))
+        })
     }
 
     /// Waits for one task.
@@ -184,11 +204,7 @@ impl<'a> Pass<'a> {
         };
         let (key, done) = landed?;
         self.flying.remove(&key);
-        match done {
-            Done::Published(Published::New(_)) => counts.published += 1,
-            Done::Published(Published::Unchanged(_)) => counts.unchanged += 1,
-            Done::Buried => {}
-        }
+        done.count(counts);
         (self.run.progress)(*counts);
         Ok(())
     }
@@ -207,18 +223,4 @@ impl<'a> Pass<'a> {
             .run(|| self.run.log.put_cursor(name, &value))
             .await
     }
-}
-
-async fn publish(
-    log: &Log,
-    persist: &Persist<'_>,
-    key: TicketKey,
-    raw: RawTicket,
-    heal: bool,
-) -> Result<(TicketKey, Done), HarvestError> {
-    let published = persist.run(|| log.publish_raw(&key, &raw)).await?;
-    if heal {
-        persist.run(|| log.resolve_dead(STAGE, &key)).await?;
-    }
-    Ok((key, Done::Published(published)))
 }

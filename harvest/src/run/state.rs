@@ -3,7 +3,7 @@
 use super::HarvestError;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use whence_contract::TicketKey;
+use whence_contract::{TicketKey, Timestamp};
 
 /// Of one source.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -19,6 +19,9 @@ pub(super) struct State {
     /// Absent from the last listing for the first time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) absent: Vec<TicketKey>,
+    /// When the last sweep that came to its end began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) swept_at: Option<Timestamp>,
 }
 
 impl State {

@@ -4,21 +4,27 @@ mod archive;
 mod ticket;
 mod wiki;
 
-use crate::{Clock, Source};
+use crate::{Opening, Source, SourceError, hook::Hook, settings::SettingsKind};
 
 /// One kind of source.
 pub(crate) struct Kind {
-    /// What stands before the colon.
+    /// What stands before the colon, in tickets' keys and in the configuration.
     pub(crate) name: &'static str,
     /// How it is written, for messages.
     pub(crate) usage: &'static str,
-    /// Makes one of its name and place; the error says what is wrong with them.
-    /// Pure: nothing is read yet.
+    /// Says what is wrong with the text after the colon; reads nothing.
+    pub(crate) check: fn(place: &str) -> Result<(), String>,
+    /// Makes one of the source's whole text and what stands after the colon.
+    /// Fails where settings are missing or wrong; reads nothing else yet.
     pub(crate) open: Open,
+    /// Its table of the configuration, where it has one.
+    pub(crate) settings: Option<SettingsKind>,
+    /// How it reads a webhook, where the service sends such.
+    pub(crate) hook: Option<Hook>,
 }
 
-/// From the source's whole text and what stands after the colon.
-type Open = fn(name: &str, place: &str, clock: Clock) -> Result<Box<dyn Source>, String>;
+/// See [`Kind::open`].
+type Open = fn(name: &str, place: &str, opening: &Opening) -> Result<Box<dyn Source>, SourceError>;
 
 /// The registry.
 pub(crate) const KINDS: &[Kind] = &[archive::KIND, wiki::KIND, ticket::KIND];

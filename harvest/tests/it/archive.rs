@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::{fs, io::Write, path::PathBuf};
 use tempfile::tempdir;
 use whence_contract::Dialect;
-use whence_harvest::{Item, Since};
+use whence_harvest::{Coverage, Item, Since};
 
 #[tokio::test]
 async fn an_archive_is_listed_whole_as_it_came() {
@@ -30,13 +30,13 @@ async fn an_archive_is_listed_whole_as_it_came() {
         ]
     );
     assert_eq!(listed.tickets()[1].1, odd.to_string());
-    assert!(listed.ok().complete && listed.ok().warnings.is_empty());
+    assert!(listed.whole() && listed.ok().warnings.is_empty());
     let dialects: Vec<_> = listed
         .items
         .iter()
         .map(|item| match item {
             Item::Ticket { raw, .. } => raw.dialect,
-            Item::Unreadable(bad) => panic!("{bad:?}"),
+            other => panic!("{other:?}"),
         })
         .collect();
     use Dialect::{GithubArchiveIssue as Issue, GithubArchivePull as Pull};
@@ -99,8 +99,9 @@ async fn cut_anywhere_every_ticket_before_the_cut_goes_through() {
             "cut at {cut}: {found}, {whole} whole"
         );
         let listing = listed.ok();
-        assert!(!listing.complete);
-        let why = listing.why_incomplete.as_deref().unwrap();
+        let Coverage::Partial { why } = &listing.coverage else {
+            panic!("cut at {cut}: {:?}", listing.coverage)
+        };
         assert!(
             why.contains("a.json") && why.contains(&format!("byte {cut}")),
             "{why}"
@@ -125,7 +126,7 @@ async fn a_cut_gzip_gives_what_can_be_unpacked() {
     fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
     let listed = list(&spec("archive", &path)).await;
     assert!(listed.keys().len() > 100 && listed.keys().len() < 3000);
-    assert!(!listed.ok().complete);
+    assert!(!listed.whole());
 }
 
 #[tokio::test]
@@ -150,7 +151,7 @@ async fn a_bad_item_fails_alone_and_names_its_place() {
     );
     assert_eq!(bad[0].bytes, b"\"text\"");
     assert!(bad[1].causes[0].contains("number"), "{:?}", bad[1].causes);
-    assert!(!listed.ok().complete);
+    assert!(!listed.whole());
 }
 
 #[tokio::test]
@@ -168,7 +169,7 @@ async fn of_a_number_that_comes_twice_the_last_counts() {
     let listed = list(&spec("archive", &path)).await;
     assert_eq!(listed.keys(), ["github:acme/kiln/2", "github:acme/kiln/1"]);
     assert!(listed.tickets()[1].1.contains("new"));
-    assert!(listed.ok().complete && listed.ok().warnings[0].contains("come again"));
+    assert!(listed.whole() && listed.ok().warnings[0].contains("come again"));
 }
 
 #[tokio::test]
@@ -215,7 +216,7 @@ async fn what_is_no_archive_is_an_error_alone_and_an_item_in_a_folder() {
         assert!(named.unwrap().causes[0].contains(problem), "{name}");
     }
     // They never held tickets, so nothing is missing.
-    assert!(listed.ok().complete);
+    assert!(listed.whole());
 
     // The remains of one that did are another matter.
     let since = Since {
@@ -224,7 +225,7 @@ async fn what_is_no_archive_is_an_error_alone_and_an_item_in_a_folder() {
     };
     fs::write(dir.path().join("sub/good.json"), "oops").unwrap();
     let listed = list_since(&spec("archive", dir.path()), since).await;
-    assert!(!listed.ok().complete);
+    assert!(!listed.whole());
 }
 
 #[tokio::test]
@@ -298,10 +299,7 @@ async fn real_archives_are_listed_to_the_last_ticket() {
         }
         let listed = list(&spec("archive", &path)).await;
         assert_eq!(listed.keys().len(), tickets, "{name}");
-        assert!(
-            listed.unreadable().is_empty() && listed.ok().complete,
-            "{name}"
-        );
+        assert!(listed.unreadable().is_empty() && listed.whole(), "{name}");
         assert!(
             listed.ok().warnings.is_empty(),
             "{:?}",

@@ -58,7 +58,7 @@ async fn an_archive_is_fetched_and_each_failure_says_what_it_was() {
     for path in ["/a.json", "/moved"] {
         let listed = list(&format!("archive:{base}{path}")).await;
         assert_eq!(listed.keys().len(), 3, "{path}");
-        assert!(listed.ok().complete);
+        assert!(listed.whole());
     }
     for (path, problem) in [
         ("/none", "404"),

@@ -3,14 +3,17 @@
 use serde_json::{Value, json};
 use std::{fs, path::Path};
 use whence_contract::Timestamp;
-use whence_harvest::{Batches, Item, Listing, Since, Source, SourceError, SourceSpec, Unreadable};
+use whence_harvest::{
+    Batches, Coverage, Item, Listing, Opening, Since, Source, SourceError, SourceSpec, Unreadable,
+};
 
 pub(crate) fn clock() -> Timestamp {
     Timestamp::from_second(1_700_000_000).unwrap()
 }
 
 pub(crate) fn open(spec: &str) -> Box<dyn Source> {
-    spec.parse::<SourceSpec>().unwrap().open(clock).unwrap()
+    let opening = Opening::new(clock);
+    spec.parse::<SourceSpec>().unwrap().open(&opening).unwrap()
 }
 
 /// What one listing gave.
@@ -24,7 +27,7 @@ impl Listed {
     pub(crate) fn tickets(&self) -> Vec<(String, String)> {
         let ticket = |item: &Item| match item {
             Item::Ticket { key, raw } => Some((key.to_string(), raw.payload.get().to_owned())),
-            Item::Unreadable(_) => None,
+            Item::Unreadable(_) | Item::Withdrawn { .. } => None,
         };
         self.items.iter().filter_map(ticket).collect()
     }
@@ -41,6 +44,10 @@ impl Listed {
             }
         }
         found
+    }
+
+    pub(crate) fn whole(&self) -> bool {
+        self.ok().coverage == Coverage::Whole
     }
 
     pub(crate) fn ok(&self) -> &Listing {

@@ -1,11 +1,11 @@
 //! One source after another into a real log.
 
-use crate::fixture::{archive, clock, issue, numbered, spec, write};
+use crate::fixture::{archive, issue, numbered, spec, write};
 use serde_json::{Value, json};
 use std::{fs, path::Path};
 use tempfile::tempdir;
 use tokio_util::sync::CancellationToken;
-use whence_harvest::{HarvestError, RunOptions, SourceSpec, run_once};
+use whence_harvest::{HarvestError, RunOptions, run_once};
 use whence_log::{Buried, Leased, Log, LogOptions, RunCounts, RunRecord, RunStatus, Selection};
 use whence_provision::testing::Servers;
 
@@ -26,7 +26,7 @@ pub(crate) async fn try_run(
     spec: &str,
     options: RunOptions,
 ) -> Result<RunRecord, HarvestError> {
-    let source = spec.parse::<SourceSpec>().unwrap().open(clock).unwrap();
+    let source = crate::fixture::open(spec);
     let (log, stop) = (log.clone(), CancellationToken::new());
     // Spawned, as the binary does: the future must be able to move.
     tokio::spawn(async move { run_once(&log, source.as_ref(), &options, &stop, &|_| ()).await })

@@ -14,7 +14,8 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use whence_contract::{Dialect, Provenance, RawTicket, TicketKey};
 use whence_harvest::{
-    Absence, Batch, Batches, Item, Listing, RunOptions, Scope, Since, Source, SourceError, run_once,
+    Absence, Batch, Batches, Coverage, Item, Listing, RunOptions, Scope, Since, Source,
+    SourceError, run_once,
 };
 use whence_log::{Leased, Log, RunRecord, RunStatus};
 
@@ -65,13 +66,12 @@ impl Source for Pages {
             }
             let item = |ticket: &u64| Item::Ticket {
                 key: key(*ticket),
-                raw: RawTicket {
-                    dialect: Dialect::WhenceDocument,
-                    origin: NAME.into(),
-                    location: None,
-                    fetched_at: clock(),
-                    payload: RawValue::from_string(format!("{{\"n\":{ticket}}}")).unwrap(),
-                },
+                raw: RawTicket::new(
+                    Dialect::WhenceDocument,
+                    NAME,
+                    clock(),
+                    RawValue::from_string(format!("{{\"n\":{ticket}}}")).unwrap(),
+                ),
             };
             self.sent.lock().unwrap().insert(page);
             out.send(Batch {
@@ -81,7 +81,12 @@ impl Source for Pages {
             .await?;
         }
         Ok(Listing {
-            complete: from == 0,
+            coverage: match from {
+                0 => Coverage::Whole,
+                _ => Coverage::Partial {
+                    why: "it began in the middle".into(),
+                },
+            },
             cursor: json!({ "page": 0 }),
             absence: self.absence,
             scopes: vec![Scope {

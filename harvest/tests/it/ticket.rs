@@ -44,7 +44,7 @@ async fn one_or_several_documents_go_through_and_bad_ones_name_their_field() {
     );
     assert_eq!(bad[1].key.as_ref().unwrap().ticket, "K-2");
     assert!(bad[2].key.is_none() && bad[2].location.ends_with("t.json, [4]"));
-    assert!(!listed.ok().complete);
+    assert!(!listed.whole());
 }
 
 #[tokio::test]

@@ -53,7 +53,7 @@ async fn every_note_below_the_folder_is_a_ticket() {
     let payload: serde_json::Value = serde_json::from_str(raw.payload.get()).unwrap();
     assert_eq!(payload["path"], "a/b/deep.markdown");
     assert_eq!(payload["text"], "deep \"quoted\"\r\n");
-    assert!(listed.ok().complete);
+    assert!(listed.whole());
     #[cfg(unix)]
     assert!(listed.ok().warnings[0].contains("2 symbolic links"));
 }
@@ -70,7 +70,7 @@ async fn bad_bytes_are_replaced_and_a_huge_note_keeps_its_key() {
     assert!(listed.ok().warnings[0].contains("latin.md: not UTF-8 from byte 3"));
     let bad = listed.unreadable();
     assert_eq!(bad[0].key.as_ref().unwrap().ticket, "huge.md");
-    assert!(listed.ok().complete);
+    assert!(listed.whole());
 }
 
 #[tokio::test]

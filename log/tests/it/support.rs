@@ -105,13 +105,13 @@ pub(crate) fn raw(text: &str) -> RawTicket {
 
 pub(crate) fn raw_at(text: &str, fetched_at: Timestamp) -> RawTicket {
     let payload = serde_json::to_string(&serde_json::json!({ "body": text })).unwrap();
-    RawTicket {
-        dialect: Dialect::GithubArchiveIssue,
-        origin: "archive:test.json".into(),
-        location: None,
+    let payload = RawValue::from_string(payload).unwrap();
+    RawTicket::new(
+        Dialect::GithubArchiveIssue,
+        "archive:test.json",
         fetched_at,
-        payload: RawValue::from_string(payload).unwrap(),
-    }
+        payload,
+    )
 }
 
 /// What [`Scripted`] does with a ticket.

@@ -12,12 +12,11 @@ use whence_contract::{Dialect, Document, Provenance, RawTicket, TicketKey};
 use whence_normalize::{NormalizeError, normalize};
 
 fn raw(dialect: Dialect, payload: &str) -> RawTicket {
+    let fetched_at = "2024-05-01T10:00:00Z".parse().unwrap();
+    let payload = RawValue::from_string(payload.to_owned()).unwrap();
     RawTicket {
-        dialect,
-        origin: "archive:tickets".to_owned(),
         location: Some("tickets/archive.json".to_owned()),
-        fetched_at: "2024-05-01T10:00:00Z".parse().unwrap(),
-        payload: RawValue::from_string(payload.to_owned()).unwrap(),
+        ..RawTicket::new(dialect, "archive:tickets", fetched_at, payload)
     }
 }
 

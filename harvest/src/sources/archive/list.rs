@@ -67,7 +67,6 @@ impl Pass {
         }
         if !since.whole && before == cursor {
             return Ok(Listing {
-                complete: true,
                 unchanged: true,
                 cursor: encode(&cursor)?,
                 ..Listing::default()
@@ -75,7 +74,6 @@ impl Pass {
         }
 
         let mut listing = Listing {
-            complete: true,
             absence: Absence::AtOnce,
             ..Listing::default()
         };
@@ -91,7 +89,7 @@ impl Pass {
                         .get(&file.shown)
                         .is_some_and(|f| f.repo.is_some());
                     if held {
-                        incomplete(&mut listing, format!("{}: {cause}", file.shown));
+                        listing.incomplete(format!("{}: {cause}", file.shown));
                     }
                 }
                 Err(cause) => return Err(SourceError::bare(format!("{}: {cause}", file.shown))),
@@ -178,7 +176,7 @@ impl Pass {
         }
         if let Some(Broken { byte, cause }) = broken {
             let cause = format!("it breaks off at byte {byte}, after {ordinal} items: {cause}");
-            incomplete(listing, format!("{}: {cause}", file.shown));
+            listing.incomplete(format!("{}: {cause}", file.shown));
             batch.push(Item::Unreadable(Unreadable {
                 key: None,
                 location: file.shown.clone(),
@@ -210,16 +208,18 @@ impl Pass {
             Ok((json, number)) => Some(Item::Ticket {
                 key: item::key(&survey.repo, number),
                 raw: RawTicket {
-                    dialect: item::dialect(list),
-                    origin: self.origin.clone(),
                     location: Some(file.shown.clone()),
-                    fetched_at: self.fetched_at,
-                    payload: item::payload(json),
+                    ..RawTicket::new(
+                        item::dialect(list),
+                        &self.origin,
+                        self.fetched_at,
+                        item::payload(json),
+                    )
                 },
             }),
             Err(cause) => {
                 // Perhaps a known ticket: then its absence means nothing.
-                incomplete(listing, format!("{location}: {cause}"));
+                listing.incomplete(format!("{location}: {cause}"));
                 Some(Item::Unreadable(Unreadable {
                     key: None,
                     location,
@@ -254,16 +254,11 @@ impl Pass {
                 SourceError::because(format!("cannot read {}", file.shown), error)
             })?;
             if cursor.files.get(&file.shown).map(|f| &f.sha256) != Some(&now) {
-                incomplete(listing, format!("{} changed while it was read", file.shown));
+                listing.incomplete(format!("{} changed while it was read", file.shown));
             }
         }
         Ok(())
     }
-}
-
-fn incomplete(listing: &mut Listing, why: String) {
-    listing.complete = false;
-    listing.why_incomplete.get_or_insert(why);
 }
 
 fn scope(repo: &str) -> Scope {

@@ -11,7 +11,7 @@ mod survey;
 #[cfg(test)]
 mod tests;
 
-use super::Kind;
+use super::{Kind, Opening};
 use crate::{Batches, Clock, Listing, Since, Source, SourceError};
 use async_trait::async_trait;
 use place::Place;
@@ -19,14 +19,19 @@ use place::Place;
 pub(super) const KIND: Kind = Kind {
     name: "archive",
     usage: "archive:<file, folder or https URL>",
-    open: |name, place, clock| {
-        Ok(Box::new(Archive {
-            name: name.to_owned(),
-            place: Place::parse(place)?,
-            clock,
-        }))
-    },
+    check: |place| Place::parse(place).map(drop),
+    open,
+    settings: None,
+    hook: None,
 };
+
+fn open(name: &str, place: &str, opening: &Opening) -> Result<Box<dyn Source>, SourceError> {
+    Ok(Box::new(Archive {
+        name: name.to_owned(),
+        place: Place::parse(place).map_err(SourceError::bare)?,
+        clock: opening.clock,
+    }))
+}
 
 /// The system that archives are made of.
 const SYSTEM: &str = "github";

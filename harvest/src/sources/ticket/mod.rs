@@ -1,6 +1,6 @@
 //! `ticket:<file.json>`: one document in Whence's own shape, or a list of them.
 
-use super::Kind;
+use super::{Kind, Opening};
 use crate::{Batches, Clock, Item, Listing, Scope, Since, Source, SourceError, Unreadable};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -11,14 +11,19 @@ use whence_contract::{Dialect, Document, Provenance, RawTicket, TicketKey, Ticke
 pub(super) const KIND: Kind = Kind {
     name: "ticket",
     usage: "ticket:<file.json>",
-    open: |name, place, clock| {
-        Ok(Box::new(Ticket {
-            name: name.to_owned(),
-            path: PathBuf::from(place),
-            clock,
-        }))
-    },
+    check: |_| Ok(()),
+    open,
+    settings: None,
+    hook: None,
 };
+
+fn open(name: &str, place: &str, opening: &Opening) -> Result<Box<dyn Source>, SourceError> {
+    Ok(Box::new(Ticket {
+        name: name.to_owned(),
+        path: PathBuf::from(place),
+        clock: opening.clock,
+    }))
+}
 
 /// A file for trying things out is not larger.
 const LARGEST_FILE: u64 = 64 << 20;
@@ -81,11 +86,13 @@ impl Ticket {
             Ok(document) => Item::Ticket {
                 key: key(&document),
                 raw: RawTicket {
-                    dialect: Dialect::WhenceDocument,
-                    origin: self.name.clone(),
                     location: Some(self.path.display().to_string()),
-                    fetched_at: (self.clock)(),
-                    payload: json.to_owned(),
+                    ..RawTicket::new(
+                        Dialect::WhenceDocument,
+                        &self.name,
+                        (self.clock)(),
+                        json.to_owned(),
+                    )
                 },
             },
             Err(error) => Item::Unreadable(Unreadable {
@@ -127,10 +134,7 @@ impl Source for Ticket {
             .filter(|cursor: &Cursor| cursor.path == path)
             .unwrap_or_default();
         let mut scopes = before.scopes;
-        let mut listing = Listing {
-            complete: true,
-            ..Listing::default()
-        };
+        let mut listing = Listing::default();
         let mut items = Vec::new();
         for (index, json) in self.split(&bytes)?.into_iter().enumerate() {
             let item = self.item(index, json);
@@ -143,14 +147,9 @@ impl Source for Ticket {
                     });
                 }
                 Item::Unreadable(bad) if bad.key.is_none() => {
-                    listing.complete = false;
-                    listing.why_incomplete.get_or_insert(format!(
-                        "{}: {}",
-                        bad.location,
-                        bad.causes.join(": ")
-                    ));
+                    listing.incomplete(format!("{}: {}", bad.location, bad.causes.join(": ")));
                 }
-                Item::Unreadable(_) => {}
+                Item::Unreadable(_) | Item::Withdrawn { .. } => {}
             }
             items.push(item);
         }

@@ -3,7 +3,7 @@
 
 mod walk;
 
-use super::Kind;
+use super::{Kind, Opening};
 use crate::{Batches, Claim, Clock, Item, Listing, Scope, Since, Source, SourceError, Unreadable};
 use async_trait::async_trait;
 use serde_json::{Value, value::RawValue};
@@ -18,23 +18,37 @@ use whence_contract::{Dialect, Provenance, RawTicket, TicketKey, Timestamp};
 pub(super) const KIND: Kind = Kind {
     name: "wiki",
     usage: "wiki:<folder> or wiki:NAME=<folder>",
-    open: |name, place, clock| {
-        let (alias, folder) = match place.split_once('=') {
-            // A folder may have `=` in its path.
-            Some((alias, folder)) if !alias.contains(['/', '\\']) => (Some(alias), folder),
-            _ => (None, place),
-        };
-        if alias.is_some_and(|alias| alias.trim().is_empty()) || folder.trim().is_empty() {
-            return Err("either the wiki's name or its folder is missing beside the `=`".into());
+    check: |place| match split(place) {
+        (alias, folder)
+            if alias.is_some_and(|alias| alias.trim().is_empty()) || folder.trim().is_empty() =>
+        {
+            Err("either the wiki's name or its folder is missing beside the `=`".into())
         }
-        Ok(Box::new(Wiki {
-            name: name.to_owned(),
-            alias: alias.map(str::to_owned),
-            folder: PathBuf::from(folder),
-            clock,
-        }))
+        _ => Ok(()),
     },
+    open,
+    settings: None,
+    hook: None,
 };
+
+fn open(name: &str, place: &str, opening: &Opening) -> Result<Box<dyn Source>, SourceError> {
+    let (alias, folder) = split(place);
+    Ok(Box::new(Wiki {
+        name: name.to_owned(),
+        alias: alias.map(str::to_owned),
+        folder: PathBuf::from(folder),
+        clock: opening.clock,
+    }))
+}
+
+/// The wiki's name, where one is given, and its folder.
+fn split(place: &str) -> (Option<&str>, &str) {
+    match place.split_once('=') {
+        // A folder may have `=` in its path.
+        Some((alias, folder)) if !alias.contains(['/', '\\']) => (Some(alias), folder),
+        _ => (None, place),
+    }
+}
 
 /// The system that notes belong to.
 const SYSTEM: &str = "wiki";
@@ -141,7 +155,6 @@ struct Pass {
 impl Pass {
     fn run(self) -> Result<Listing, SourceError> {
         let mut listing = Listing {
-            complete: true,
             cursor: Value::Null,
             scopes: vec![Scope {
                 provenance: Provenance::Wiki,
@@ -161,10 +174,7 @@ impl Pass {
                 Found::Link => links += 1,
                 Found::Unreadable(path, error) => {
                     let location = self.shown.join(&path).display().to_string();
-                    listing.complete = false;
-                    listing
-                        .why_incomplete
-                        .get_or_insert(format!("{location}: {error}"));
+                    listing.incomplete(format!("{location}: {error}"));
                     batch.push(unreadable(None, location, error.to_string(), 0));
                 }
             }
@@ -226,11 +236,13 @@ impl Pass {
             Ok(payload) => Some(Item::Ticket {
                 key,
                 raw: RawTicket {
-                    dialect: Dialect::MarkdownNote,
-                    origin: self.origin.clone(),
                     location: Some(location),
-                    fetched_at: self.fetched_at,
-                    payload,
+                    ..RawTicket::new(
+                        Dialect::MarkdownNote,
+                        &self.origin,
+                        self.fetched_at,
+                        payload,
+                    )
                 },
             }),
             Err(error) => Some(unreadable(Some(key), location, error.to_string(), size)),

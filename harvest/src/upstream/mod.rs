@@ -1,0 +1,26 @@
+//! What every tracker needs to talk to its service: requests within a pace,
+//! tried again while that can help, and waits exactly as long as told.
+//!
+//! A service says in its own folder what an answer means ([`Verdict`]); what is
+//! then done about it is decided here, once.
+
+mod caller;
+mod client;
+mod pace;
+mod reply;
+mod wait;
+
+#[cfg(test)]
+mod tests;
+
+// Trackers use what they need of it.
+#[allow(unused_imports)]
+pub(crate) use caller::{CallError, Caller, Verdict, Wait};
+#[allow(unused_imports)]
+pub(crate) use client::{Client, Target, base_url};
+#[allow(unused_imports)]
+pub(crate) use pace::Pace;
+#[allow(unused_imports)]
+pub(crate) use reply::{Reply, SendError};
+#[allow(unused_imports)]
+pub(crate) use wait::{judge_status, resets_in, retry_after};

@@ -1,0 +1,10 @@
+//! The trackers as sources, against a simulator of their services: what is
+//! upstream is in the log, whatever happens between.
+//!
+//! Each service has a file here with its own rules.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+// Not every service needs all of the simulator.
+#![allow(dead_code)]
+
+mod mirror;
+mod simulator;
