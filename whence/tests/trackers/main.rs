@@ -8,3 +8,4 @@
 
 mod mirror;
 mod simulator;
+mod suite;
