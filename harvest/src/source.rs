@@ -108,7 +108,8 @@ pub struct Sighting {
     pub name: String,
     /// The same text as [`RawTicket::mark`] of the state it has now.
     pub mark: String,
-    /// Comments, as the service counts them; `None` where it does not say.
+    /// Comments and review comments that the whole ticket has; `None` where the
+    /// service does not count them so.
     pub comments: Option<u64>,
 }
 

@@ -5,6 +5,7 @@
 //! checks ([`check_schema`]) and refuses a schema that it does not know.
 
 mod apply;
+mod discussion;
 mod error;
 mod fingerprint;
 mod lexical;
@@ -18,6 +19,7 @@ mod stats;
 
 pub use apply::{Applied, Outcome, apply, delete};
 pub use deadpool_postgres::{Client, Pool};
+pub use discussion::{Discussion, discussions};
 pub use error::IndexError;
 pub use fingerprint::fingerprint;
 pub use lexical::TITLE_WEIGHT;

@@ -151,6 +151,21 @@ impl Log {
         Ok(Some(raw))
     }
 
+    /// The revision of a ticket that is searchable with a model; `None` where
+    /// none ever was.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub async fn searchable(
+        &self,
+        model: &str,
+        key: &TicketKey,
+    ) -> Result<Option<Revision>, LogError> {
+        let edge = Edge::Indexed(model.to_owned());
+        let stored = self.last(&edge, key).await?;
+        Ok(stored.map(|stored| stored.head.revision))
+    }
+
     /// What RAW knows of one ticket; `None` where it never held it.
     ///
     /// # Errors

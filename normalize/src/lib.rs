@@ -13,6 +13,7 @@ mod error;
 mod fields;
 mod front_matter;
 mod github_archive;
+mod local_notes;
 mod markdown_note;
 mod note_links;
 mod prose;
@@ -44,14 +45,14 @@ pub fn normalize(raw: &RawTicket, key: &TicketKey) -> Result<Document, Normalize
         }
         Dialect::MarkdownNote => markdown_note::read(payload, key),
         Dialect::WhenceDocument => whence_document::read(payload),
+        Dialect::LocalNotes => local_notes::read(payload, key),
         Dialect::GithubIssue
         | Dialect::GithubPull
         | Dialect::GitlabIssue
         | Dialect::GitlabMergeRequest
         | Dialect::JiraIssue
         | Dialect::JiraServerIssue
-        | Dialect::LinearIssue
-        | Dialect::LocalNotes => Err(Problem::NotAnObject("of a dialect without a reader")),
+        | Dialect::LinearIssue => Err(Problem::NotAnObject("of a dialect without a reader")),
     };
     let mut document = document.map_err(|cause| cause.of(raw, key))?;
     let former = raw.names.iter().map(|name| clean_line(name));

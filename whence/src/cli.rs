@@ -47,8 +47,19 @@ pub(crate) enum Command {
     Status(Output),
     /// Count what is searchable
     Stats(Output),
-    /// Harvest sources once, into the log
-    Harvest(Harvest),
+    /// Harvest sources into the log, once or again and again
+    #[command(visible_alias = "harvest")]
+    Sync(Sync),
+    /// Show the last run of every source
+    SyncStatus(Output),
+    /// Fetch single tickets from their service now
+    SyncTicket(SyncTicket),
+    /// Fetch one ticket now, and return when its new state can be found
+    Invalidate(SyncTicket),
+    /// Compare what a tracker has with what is searchable
+    Verify(Verify),
+    /// Show who the tokens are and what they may read
+    AuthTest(AuthTest),
     /// Look at what could not be processed, and try again
     Dead(Dead),
     /// Run stages again from what the log holds
@@ -110,15 +121,56 @@ pub(crate) struct Prune {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Harvest {
+pub(crate) struct Sync {
     /// What to harvest [default: the sources of the configuration]
     #[arg(value_name = "SOURCE")]
     pub(crate) sources: Vec<String>,
+    /// Begin at the beginning, and sweep: compare all there is with all known
+    #[arg(long)]
+    pub(crate) full: bool,
     /// Take over from a harvest that seems to run elsewhere
     #[arg(long)]
     pub(crate) force: bool,
+    /// Go on with a pass every so many seconds, until stopped
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) watch: Option<u64>,
     #[command(flatten)]
     pub(crate) prune: Prune,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SyncTicket {
+    /// As people write them: `owner/repo#7`, `PROJ-12`
+    #[arg(required = true, value_name = "TICKET")]
+    pub(crate) tickets: Vec<String>,
+    /// The source that has them [default: those of the configuration]
+    #[arg(long, value_name = "SOURCE")]
+    pub(crate) source: Option<String>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Verify {
+    /// The trackers to compare [default: those of the configuration]
+    #[arg(value_name = "SOURCE")]
+    pub(crate) sources: Vec<String>,
+    /// Fetch what differs, and remove what is gone
+    #[arg(long)]
+    pub(crate) repair: bool,
+    #[command(flatten)]
+    pub(crate) prune: Prune,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AuthTest {
+    /// The trackers to ask [default: those of the configuration]
+    #[arg(value_name = "SOURCE")]
+    pub(crate) sources: Vec<String>,
     #[command(flatten)]
     pub(crate) output: Output,
 }

@@ -137,6 +137,11 @@ pub(crate) struct Harvest {
     /// Most tickets that one pass may delete because a listing no longer has
     /// them, in percent of those known.
     pub(crate) max_prune: u8,
+    /// Seconds between sweeps of a tracker: all it has against all that is known.
+    pub(crate) sweep_seconds: u64,
+    /// Tickets that are fetched anew in every pass: their ids, or folders whose
+    /// entries are called like them (`owner%2Frepo#7` for a slash).
+    pub(crate) worked: Vec<String>,
 }
 
 impl Default for Harvest {
@@ -144,6 +149,8 @@ impl Default for Harvest {
         Self {
             interval_seconds: 15,
             max_prune: 20,
+            sweep_seconds: 3600,
+            worked: Vec::new(),
         }
     }
 }
@@ -154,12 +161,16 @@ impl Default for Harvest {
 pub(crate) struct Query {
     /// Where it listens; loopback only.
     pub(crate) listen: SocketAddr,
+    /// Names by which it may be called besides loopback's, such as that of a
+    /// proxy which hands webhooks on.
+    pub(crate) hosts: Vec<String>,
 }
 
 impl Default for Query {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 7777)),
+            hosts: Vec::new(),
         }
     }
 }

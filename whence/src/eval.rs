@@ -163,7 +163,8 @@ async fn build(
         .map(|_| ())
     };
     let feed = async {
-        harvest::once(&context, sources, "eval --fresh", false, stop).await?;
+        let options = harvest::options(&context, "eval --fresh")?;
+        harvest::once(&context, sources, &options, stop).await?;
         settle::settle(&context, stop).await?;
         workers.cancel();
         Ok(())

@@ -1,17 +1,19 @@
-//! Harvesting: `whence harvest`, and the passes of `whence up`.
+//! Harvesting: `whence sync`, and the passes of `whence up`.
 
 use crate::{
     boot::{self, Ending},
-    cli::Harvest,
+    cli::Sync,
     context::Context,
-    print, progress,
+    print, progress, wishes,
 };
 use anyhow::{Context as _, Result, bail};
-use std::{sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
-use whence_contract::Timestamp;
-use whence_harvest::{HarvestError, Opening, RunOptions, Settings, SourceSpec, run_once};
+use whence_harvest::{HarvestError, RunOptions, SourceSpec, run_once};
 use whence_log::{RunRecord, RunStatus};
+
+/// How often it is looked for tickets that somebody wants now.
+const WISHES: Duration = Duration::from_secs(1);
 
 /// Source names as they are typed.
 pub(crate) fn parse(names: &[String]) -> Result<Vec<SourceSpec>> {
@@ -21,8 +23,8 @@ pub(crate) fn parse(names: &[String]) -> Result<Vec<SourceSpec>> {
         .collect()
 }
 
-/// `whence harvest`.
-pub(crate) async fn run(context: &Context, arguments: Harvest) -> Result<Ending> {
+/// `whence sync`.
+pub(crate) async fn run(context: &Context, arguments: Sync) -> Result<Ending> {
     let names = match arguments.sources.is_empty() {
         true => &context.config.sources,
         false => &arguments.sources,
@@ -32,21 +34,18 @@ pub(crate) async fn run(context: &Context, arguments: Harvest) -> Result<Ending>
         bail!("nothing to harvest; name a source, such as wiki:docs, or set `sources`");
     }
     let stop = boot::stop_on_signal()?;
-    let max_prune = arguments.prune.max_prune;
-    let mut runs = Vec::new();
-    for source in &sources {
-        runs.push(
-            pass(
-                context,
-                source,
-                "harvest",
-                arguments.force,
-                max_prune,
-                &stop,
-            )
-            .await?,
-        );
+    let mut options = options(context, "sync")?;
+    options.force = arguments.force;
+    options.full = arguments.full;
+    if let Some(percent) = arguments.prune.max_prune {
+        options.max_prune_percent = percent;
     }
+    if let Some(seconds) = arguments.watch {
+        let pause = Duration::from_secs(seconds);
+        forever(context, &sources, &options, pause, &stop).await;
+        return Ok(Ending::Done);
+    }
+    let runs = once(context, &sources, &options, &stop).await?;
     if arguments.output.json {
         print::json(&runs)?;
     } else {
@@ -80,12 +79,46 @@ fn line(run: &RunRecord) -> String {
     text
 }
 
+/// How passes are run, as configured.
+pub(crate) fn options(context: &Context, command: &str) -> Result<RunOptions> {
+    let harvest = &context.config.harvest;
+    Ok(RunOptions {
+        command: command.to_owned(),
+        max_prune_percent: harvest.max_prune,
+        sweep_after: Duration::from_secs(harvest.sweep_seconds),
+        worked: worked(&harvest.worked)?,
+        ..RunOptions::default()
+    })
+}
+
+/// Tickets that are named, and those that entries of a named folder are called
+/// after.
+fn worked(named: &[String]) -> Result<Vec<String>> {
+    let mut tickets = Vec::new();
+    for name in named {
+        if !Path::new(name).is_dir() {
+            tickets.push(name.clone());
+            continue;
+        }
+        let unreadable = || format!("cannot read {name}, named in harvest.worked");
+        for entry in std::fs::read_dir(name).with_context(unreadable)? {
+            let entry = entry.with_context(unreadable)?.file_name();
+            let entry = entry.to_string_lossy().replace("%2F", "/");
+            if !entry.starts_with('.') {
+                tickets.push(entry);
+            }
+        }
+    }
+    tickets.sort();
+    tickets.dedup();
+    Ok(tickets)
+}
+
 /// One pass over each source.
 pub(crate) async fn once(
     context: &Context,
     sources: &[SourceSpec],
-    command: &str,
-    force: bool,
+    options: &RunOptions,
     stop: &CancellationToken,
 ) -> Result<Vec<RunRecord>> {
     let mut runs = Vec::new();
@@ -93,23 +126,36 @@ pub(crate) async fn once(
         if stop.is_cancelled() {
             break;
         }
-        runs.push(pass(context, source, command, force, None, stop).await?);
+        runs.push(pass(context, source, options, stop).await?);
     }
     Ok(runs)
 }
 
 /// Passes over all sources, side by side, until `stop`.
-pub(crate) async fn forever(context: &Context, sources: &[SourceSpec], stop: &CancellationToken) {
-    let passes = sources.iter().map(|source| repeat(context, source, stop));
+pub(crate) async fn forever(
+    context: &Context,
+    sources: &[SourceSpec],
+    options: &RunOptions,
+    pause: Duration,
+    stop: &CancellationToken,
+) {
+    let passes = sources
+        .iter()
+        .map(|source| repeat(context, source, options, pause, stop));
     futures::future::join_all(passes).await;
     stop.cancelled().await;
 }
 
-async fn repeat(context: &Context, source: &SourceSpec, stop: &CancellationToken) {
-    let pause = Duration::from_secs(context.config.harvest.interval_seconds);
+async fn repeat(
+    context: &Context,
+    source: &SourceSpec,
+    options: &RunOptions,
+    pause: Duration,
+    stop: &CancellationToken,
+) {
     let mut said = None;
     while !stop.is_cancelled() {
-        let outcome = match pass(context, source, "up", false, None, stop).await {
+        let outcome = match pass(context, source, options, stop).await {
             Ok(run) if run.counts.published + run.counts.deleted > 0 => Some(Ok(line(&run))),
             Ok(run) => run
                 .error
@@ -130,40 +176,47 @@ async fn repeat(context: &Context, source: &SourceSpec, stop: &CancellationToken
             Some(Err(_)) => {}
             None => said = None,
         }
-        tokio::select! {
-            () = stop.cancelled() => {}
-            () = tokio::time::sleep(pause) => {}
+        rest(context, source, pause, stop).await;
+    }
+}
+
+/// Waits for the next pass; meanwhile fetches what somebody wants now.
+async fn rest(context: &Context, source: &SourceSpec, pause: Duration, stop: &CancellationToken) {
+    let opened = wishes::open(context, source, Arc::new(|_| ()));
+    let tracker = opened.ok().filter(|source| source.tracker().is_some());
+    let granting = async {
+        let Some(source) = tracker else {
+            return std::future::pending().await;
+        };
+        loop {
+            tokio::time::sleep(WISHES).await;
+            if let Err(error) = wishes::grant(context, source.as_ref(), stop).await {
+                tracing::warn!("{}: {error:#}", source.name());
+            }
         }
+    };
+    tokio::select! {
+        () = stop.cancelled() => {}
+        () = tokio::time::sleep(pause) => {}
+        () = granting => {}
     }
 }
 
 /// One pass over one source.
-async fn pass(
+pub(crate) async fn pass(
     context: &Context,
     source: &SourceSpec,
-    command: &str,
-    force: bool,
-    max_prune: Option<u8>,
+    options: &RunOptions,
     stop: &CancellationToken,
 ) -> Result<RunRecord> {
     let bar = progress::spinner(source.as_str());
     let waits = bar.clone();
-    let opening = Opening {
-        settings: Settings::new(context.config.kinds.clone()),
-        notice: Arc::new(move |line| waits.set_message(line.to_owned())),
-        ..Opening::new(Timestamp::now)
-    };
-    let opened = source.open(&opening)?;
-    let options = RunOptions {
-        command: command.to_owned(),
-        force,
-        max_prune_percent: max_prune.unwrap_or(context.config.harvest.max_prune),
-        ..RunOptions::default()
-    };
+    let notice = Arc::new(move |line: &str| waits.set_message(line.to_owned()));
+    let opened = wishes::open(context, source, notice)?;
     let show = |counts: whence_log::RunCounts| {
         bar.set_message(format!("{} tickets", counts.listed));
     };
-    let ended = run_once(&context.log, opened.as_ref(), &options, stop, &show).await;
+    let ended = run_once(&context.log, opened.as_ref(), options, stop, &show).await;
     bar.finish_and_clear();
     ended
         .map_err(|error: HarvestError| anyhow::Error::new(error))

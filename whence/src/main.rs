@@ -1,5 +1,6 @@
 //! The binary: every stage, `up`, and the operator's commands.
 
+mod auth_test;
 mod boot;
 mod cli;
 mod client;
@@ -10,6 +11,7 @@ mod doctor;
 mod embedded;
 mod eval;
 mod harvest;
+mod intake;
 mod print;
 mod progress;
 #[cfg(test)]
@@ -22,7 +24,11 @@ mod stages;
 mod stats;
 mod status;
 mod summary;
+mod sync_status;
+mod sync_ticket;
 mod up;
+mod verify;
+mod wishes;
 
 use anyhow::{Context as _, Result};
 use boot::Ending;
@@ -59,9 +65,20 @@ async fn run(cli: Cli) -> Result<Ending> {
         Command::Doctor(output) => doctor::run(config, output).await,
         Command::Status(output) => status::run(&Context::connect(config).await?, output).await,
         Command::Stats(output) => stats::run(&Context::connect(config).await?, output).await,
-        Command::Harvest(arguments) => {
-            harvest::run(&Context::connect(config).await?, arguments).await
+        Command::Sync(arguments) => harvest::run(&Context::connect(config).await?, arguments).await,
+        Command::SyncStatus(output) => {
+            sync_status::run(&Context::connect(config).await?, output).await
         }
+        Command::SyncTicket(arguments) => {
+            sync_ticket::run(&Context::connect(config).await?, arguments, false).await
+        }
+        Command::Invalidate(arguments) => {
+            sync_ticket::run(&Context::connect(config).await?, arguments, true).await
+        }
+        Command::Verify(arguments) => {
+            verify::run(&Context::connect(config).await?, arguments).await
+        }
+        Command::AuthTest(arguments) => auth_test::run(&config, arguments).await,
         Command::Dead(arguments) => {
             dead::run(&Context::connect(config).await?, arguments.command).await
         }
@@ -83,7 +100,7 @@ async fn one_stage(config: Config, stage: Stage) -> Result<Ending> {
         Stage::Query => Some(serve::listen(config.query.listen).await?),
         Stage::Normalize | Stage::Chunk | Stage::Embed | Stage::Index => None,
     };
-    let context = Context::connect(config.clone()).await?;
+    let context = std::sync::Arc::new(Context::connect(config.clone()).await?);
     match stage {
         Stage::Normalize => stages::normalize(&context, stop).await?,
         Stage::Chunk => stages::chunk(&context, stop).await?,

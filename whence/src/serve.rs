@@ -1,6 +1,6 @@
 //! The query service, in `up` or as a process of its own.
 
-use crate::{context::Context, stages::Questions};
+use crate::{context::Context, intake::LogIntake, stages::Questions};
 use anyhow::{Context as _, Result, bail};
 use std::{net::SocketAddr, sync::Arc};
 use tokio::net::TcpListener;
@@ -40,7 +40,7 @@ pub(crate) fn service(context: &Context, encoder: Option<Arc<Encoder>>) -> Resul
 
 /// Serves until `stop`, then lets requests in work finish.
 pub(crate) async fn serve(
-    context: &Context,
+    context: &Arc<Context>,
     listener: TcpListener,
     encoder: Option<Arc<Encoder>>,
     stop: CancellationToken,
@@ -59,7 +59,8 @@ pub(crate) async fn serve(
                 serde_json::to_value(stats).map_err(|e| failed(&e))
             })
         }),
-        guard: Guard::new([]),
+        intake: Arc::new(LogIntake::new(context.clone(), stop.clone())?),
+        guard: Guard::new(context.config.query.hosts.iter().cloned()),
     };
     axum::serve(listener, router(state))
         .with_graceful_shutdown(async move { stop.cancelled().await })

@@ -145,13 +145,16 @@ impl Running {
         }
         let main = async {
             if arguments.once {
-                let runs = harvest::once(&context, &sources, "up --once", false, &stop).await?;
+                let options = harvest::options(&context, "up --once")?;
+                let runs = harvest::once(&context, &sources, &options, &stop).await?;
                 crate::settle::settle(&context, &stop).await?;
                 Ok(Some(
                     Summary::of(&context, runs, embed_stage.as_deref()).await?,
                 ))
             } else {
-                harvest::forever(&context, &sources, &stop).await;
+                let options = harvest::options(&context, "up")?;
+                let pause = Duration::from_secs(context.config.harvest.interval_seconds);
+                harvest::forever(&context, &sources, &options, pause, &stop).await;
                 Ok(None)
             }
         };

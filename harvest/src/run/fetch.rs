@@ -1,6 +1,6 @@
 //! Single tickets: what a person, a webhook or a sweep wants looked at.
 
-use super::{HarvestError, Run, item::Done};
+use super::{HarvestError, Run, item::Done, record::Record};
 use crate::{Fetched, Item, SourceError, Tracker, Wanted};
 use whence_contract::{Revision, TicketKey, Timestamp};
 use whence_log::{KnownTicket, Published, RunCounts, Selection, WantAnswer};
@@ -53,6 +53,28 @@ impl Run<'_> {
                 .await?;
         }
         Ok(granted)
+    }
+
+    /// Fetches the tickets that people work on, whatever their times say.
+    pub(super) async fn fetch_worked(
+        &self,
+        tracker: &dyn Tracker,
+        record: &mut Record,
+    ) -> Result<(), HarvestError> {
+        for name in self.options.worked.iter().filter(|n| tracker.covers(n)) {
+            let wanted = self.wanted(name).await?;
+            match self.refetch(tracker, wanted, &mut record.counts).await {
+                Ok(Stands::At(..)) => {}
+                Ok(Stands::Nowhere) => {
+                    record.warn([format!("{name}, named in `worked`, is not there")]);
+                }
+                Err(HarvestError::Source(error)) => {
+                    record.warn([format!("{name}: {}", super::persist::causes(&error))]);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// What is known of a ticket that people call so.

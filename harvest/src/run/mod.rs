@@ -40,6 +40,9 @@ pub struct RunOptions {
     pub max_prune_percent: u8,
     /// A tracker's sweep is due when the last one is older than this.
     pub sweep_after: Duration,
+    /// Tickets that are fetched anew in every pass, as people write them. Names
+    /// of other sources are passed over.
+    pub worked: Vec<String>,
     /// Tickets in flight to the log at a time.
     pub window: usize,
     /// Where the run's times come from.
@@ -54,6 +57,7 @@ impl Default for RunOptions {
             full: false,
             max_prune_percent: 20,
             sweep_after: Duration::from_secs(60 * 60),
+            worked: Vec::new(),
             window: 32,
             clock: Timestamp::now,
         }
@@ -206,6 +210,7 @@ impl Run<'_> {
         // What the listing found is safe, whatever becomes of the rest.
         self.remember(&after).await?;
         self.grant_wishes(tracker, &mut record.counts).await?;
+        self.fetch_worked(tracker, record).await?;
         let begin = (self.options.clock)();
         let due = after.swept_at.is_none_or(|at| {
             let age = begin.duration_since(at);

@@ -30,7 +30,9 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
                 }
             })?;
         let body = serde_json::from_slice(&bytes).map_err(|error| {
-            let hint = "POST /search takes {\"query\": \"…\", \"k\": 10, \"filters\": {…}}";
+            let hint = "POST /search takes {\"query\": \"…\", \"k\": 10, \"filters\": {…}}, /invalidate \
+                        {\"source\", \"ticket_id\", \"wait\"}, /local/sync {\"source\", \"ticket_id\", \
+                        \"findings_md\", \"wait\"}";
             SearchError::bad_request(format!("the body is not a request: {error}"), hint)
         })?;
         Ok(Self(body))

@@ -2,6 +2,7 @@
 
 mod body;
 mod guard;
+mod intake;
 
 use crate::{SearchError, SearchRequest, SearchService};
 use axum::{
@@ -17,6 +18,7 @@ use serde_json::{Value, json};
 use std::{future::Future, pin::Pin, sync::Arc};
 
 pub use guard::Guard;
+pub use intake::{Intake, Invalidate, LocalSync};
 
 /// The largest request.
 pub const MAX_BODY_BYTES: usize = 10 * 1024 * 1024;
@@ -33,14 +35,20 @@ pub struct AppState {
     pub search: Arc<SearchService>,
     /// Counts rows.
     pub stats: StatsSource,
+    /// Takes what changes the index.
+    pub intake: Arc<dyn Intake>,
     /// Who may ask.
     pub guard: Guard,
 }
 
-/// All endpoints: `POST /search`, `GET /healthz`, `/readyz`, `/stats`, `/version`.
+/// All endpoints: `POST /search`, `/invalidate`, `/local/sync`, `/hooks/{kind}`;
+/// `GET /healthz`, `/readyz`, `/stats`, `/version`.
 pub fn router(state: AppState) -> Router {
     Router::new()
         .route("/search", post(search))
+        .route("/invalidate", post(intake::invalidate))
+        .route("/local/sync", post(intake::local_sync))
+        .route("/hooks/{kind}", post(intake::hook))
         .route("/healthz", get(async || Json(json!({ "status": "ok" }))))
         .route("/readyz", get(ready))
         .route("/stats", get(stats))
@@ -49,7 +57,8 @@ pub fn router(state: AppState) -> Router {
             get(async || Json(json!({ "version": env!("CARGO_PKG_VERSION") }))),
         )
         .fallback(async || {
-            let hint = "see GET /version, /healthz, /readyz, /stats and POST /search";
+            let hint = "see GET /version, /healthz, /readyz, /stats and POST /search, /invalidate, \
+                        /local/sync, /hooks/{kind}";
             Failure(SearchError::new(
                 "not_found",
                 404,
@@ -58,7 +67,8 @@ pub fn router(state: AppState) -> Router {
             ))
         })
         .method_not_allowed_fallback(async || {
-            let hint = "POST /search; GET for the others";
+            let hint =
+                "POST /search, /invalidate, /local/sync and /hooks/{kind}; GET for the others";
             Failure(SearchError::new(
                 "method_not_allowed",
                 405,

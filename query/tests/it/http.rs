@@ -2,6 +2,7 @@
 
 use crate::corpus::{service, ticket, write};
 use crate::server;
+use async_trait::async_trait;
 use axum::{
     Router,
     body::{Body, to_bytes},
@@ -11,8 +12,8 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use tower::ServiceExt;
 use whence_query::{
-    SearchConfig,
-    http::{AppState, Guard, MAX_BODY_BYTES, router},
+    SearchConfig, SearchError,
+    http::{AppState, Guard, Intake, Invalidate, LocalSync, MAX_BODY_BYTES, router},
 };
 
 async fn app() -> Router {
@@ -21,8 +22,33 @@ async fn app() -> Router {
     router(AppState {
         search: Arc::new(service(&pool, SearchConfig::default())),
         stats: Arc::new(|| Box::pin(async { Ok(json!({ "chunks": 1 })) })),
+        intake: Arc::new(Closed),
         guard: Guard::default(),
     })
+}
+
+/// Takes in nothing: these tests ask.
+struct Closed;
+
+#[async_trait]
+impl Intake for Closed {
+    async fn invalidate(&self, request: Invalidate) -> Result<Value, SearchError> {
+        Ok(json!({ "ticket": request.ticket_id, "wait": request.wait }))
+    }
+
+    async fn local_sync(&self, request: LocalSync) -> Result<Value, SearchError> {
+        Ok(json!({ "bytes": request.findings_md.len() }))
+    }
+
+    async fn hook(
+        &self,
+        kind: &str,
+        headers: &[(String, String)],
+        body: &[u8],
+    ) -> Result<Value, SearchError> {
+        let signed = headers.iter().any(|(name, _)| name == "x-signature");
+        Ok(json!({ "kind": kind, "signed": signed, "bytes": body.len() }))
+    }
 }
 
 async fn call(
@@ -187,4 +213,49 @@ async fn foreign_hosts_and_origins_are_refused() {
         let (status, _) = call(&app, "POST", "/search", &headers, ask).await;
         assert_eq!(status, expected, "{headers:?}");
     }
+}
+
+#[tokio::test]
+async fn what_changes_the_index_is_handed_on_as_it_came() {
+    let app = app().await;
+    let host = [("host", "localhost")];
+    let (status, body) = call(
+        &app,
+        "POST",
+        "/invalidate",
+        &host,
+        json!({"source": "github", "ticket_id": "a/b#7", "wait": true}).to_string(),
+    )
+    .await;
+    assert_eq!(
+        (status, body),
+        (200, json!({"ticket": "a/b#7", "wait": true}))
+    );
+    let (status, body) = call(
+        &app,
+        "POST",
+        "/local/sync",
+        &host,
+        json!({"source": "linear", "ticket_id": "MAZ-1", "findings_md": "## A"}).to_string(),
+    )
+    .await;
+    assert_eq!((status, body), (200, json!({"bytes": 4})));
+    let (status, body) = call(
+        &app,
+        "POST",
+        "/local/sync",
+        &host,
+        json!({"source": "linear", "ticket_id": "MAZ-1", "path": "/etc/passwd"}).to_string(),
+    )
+    .await;
+    assert_eq!(
+        (status, body["error"]["code"].as_str()),
+        (400, Some("bad_request"))
+    );
+    let signed = [("host", "localhost"), ("X-Signature", "abc")];
+    let (status, body) = call(&app, "POST", "/hooks/github", &signed, "{not json").await;
+    assert_eq!(
+        (status, body),
+        (200, json!({"kind": "github", "signed": true, "bytes": 9}))
+    );
 }

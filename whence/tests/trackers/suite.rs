@@ -147,7 +147,9 @@ impl World {
 
     async fn requests(&self) -> usize {
         let log = self.simulator.log().await;
-        log["derived"]["requests"].as_u64().expect("the log counts requests") as usize
+        log["derived"]["requests"]
+            .as_u64()
+            .expect("the log counts requests") as usize
     }
 
     /// The body of a ticket, and of all its comments.
