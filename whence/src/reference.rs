@@ -14,6 +14,14 @@ does not exist is an error.
 This page is generated from the program's own types.
 ";
 
+const KINDS: &str = "
+# Sources
+
+One table for each kind of source that has settings. Tokens belong into the environment, or into a file \
+`.harvester.toml` beside `whence.toml`, which holds these tables only and is never committed; \
+`.harvester.toml.example` shows one.
+";
+
 /// The page as Markdown.
 pub(crate) fn page() -> String {
     let schema = schemars::schema_for!(Config).to_value();
@@ -36,6 +44,15 @@ pub(crate) fn page() -> String {
         page.push_str("| key | default | |\n|---|---|---|\n");
         for (key, property) in definition.into_iter().flat_map(properties) {
             row(&mut page, key, property, &defaults[name][key]);
+        }
+    }
+    page.push_str(KINDS);
+    for (name, kind) in whence_harvest::settings_kinds() {
+        let (schema, defaults) = (kind.schema().to_value(), kind.defaults());
+        let _infallible = write!(page, "\n## `[{name}]`\n\n{}\n\n", text(&schema));
+        page.push_str("| key | default | |\n|---|---|---|\n");
+        for (key, property) in properties(&schema) {
+            row(&mut page, key, property, &defaults[key]);
         }
     }
     page
