@@ -7,12 +7,14 @@
 //! Where do I add a dialect: one file with one `read` function, one arm in
 //! [`normalize`].
 
+mod adf;
 mod clean;
 mod closing;
 mod error;
 mod fields;
 mod front_matter;
 mod github_archive;
+mod jira_markup;
 mod local_notes;
 mod markdown_note;
 mod note_links;
