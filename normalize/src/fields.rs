@@ -101,6 +101,19 @@ impl Fields {
         })
     }
 
+    pub(crate) fn flag(&mut self, name: &str, notes: &mut Notes) -> Option<bool> {
+        self.take(name, notes, |value| value.as_bool())
+    }
+
+    /// An object within this one, which knows its place.
+    pub(crate) fn object(&mut self, name: &str, notes: &mut Notes) -> Option<Fields> {
+        let place = format!("{}.", self.path(name));
+        self.take(name, notes, |value| match value {
+            Value::Object(values) => Some(Fields { values, place }),
+            _ => None,
+        })
+    }
+
     /// The elements of a list as `read` sees them; the wrong ones are noted.
     pub(crate) fn list<T>(
         &mut self,

@@ -14,6 +14,7 @@ mod error;
 mod fields;
 mod front_matter;
 mod github_archive;
+mod gitlab;
 mod jira_markup;
 mod local_notes;
 mod markdown_note;
@@ -47,11 +48,12 @@ pub fn normalize(raw: &RawTicket, key: &TicketKey) -> Result<Document, Normalize
         }
         Dialect::MarkdownNote => markdown_note::read(payload, key),
         Dialect::WhenceDocument => whence_document::read(payload),
+        Dialect::GitlabIssue | Dialect::GitlabMergeRequest => {
+            gitlab::read(payload, raw.dialect, key)
+        }
         Dialect::LocalNotes => local_notes::read(payload, key),
         Dialect::GithubIssue
         | Dialect::GithubPull
-        | Dialect::GitlabIssue
-        | Dialect::GitlabMergeRequest
         | Dialect::JiraIssue
         | Dialect::JiraServerIssue
         | Dialect::LinearIssue => Err(Problem::NotAnObject("of a dialect without a reader")),
