@@ -15,8 +15,8 @@ use url::Url;
 
 /// Items of a page of notes or files; GitLab gives no more.
 const PAGE: &str = "100";
-/// How often an empty page is asked for again.
-const EMPTY_TRIES: u32 = 2;
+/// How often a list is asked for that is shorter than it says.
+const SHORT_TRIES: u32 = 3;
 /// Pages that one list may have: a ticket with 100,000 notes is a loop.
 const MOST_PAGES: usize = 1_000;
 
@@ -97,34 +97,53 @@ impl Api {
         Ok(reply)
     }
 
-    /// All items of a list that belongs to one ticket. Pages may be short while
-    /// more follow: GitLab leaves out what may not be seen after it has cut them.
+    /// All items of a list that belongs to one ticket.
+    ///
+    /// GitLab counts what this reader may not see and leaves it out after it has
+    /// cut the pages, so a list may be shorter than it says. It may also be short
+    /// by a slip: then it is asked for again, and the longest answer counts.
     pub(super) async fn all(
         &self,
         what: &str,
         path: &str,
         keep: impl Fn(Value) -> Option<Value>,
     ) -> Result<Vec<Value>, CallError> {
+        let mut longest = Vec::new();
+        for _ in 0..SHORT_TRIES {
+            let (items, stated) = self.once(what, path).await?;
+            let is_whole = stated.is_none_or(|stated| items.len() >= stated);
+            if items.len() > longest.len() {
+                longest = items;
+            }
+            if is_whole {
+                break;
+            }
+        }
+        Ok(longest.into_iter().filter_map(keep).collect())
+    }
+
+    /// One walk over the pages of a list, and how many items it says it has.
+    async fn once(&self, what: &str, path: &str) -> Result<(Vec<Value>, Option<usize>), CallError> {
+        let garbled = |why: &str| CallError::Garbled {
+            what: what.to_owned(),
+            why: why.to_owned(),
+        };
         let mut items = Vec::new();
-        let (mut page, mut empty) = ("1".to_owned(), 0);
+        let mut page = "1".to_owned();
         for _ in 0..MOST_PAGES {
             let query = [("per_page", PAGE), ("page", page.as_str())];
             let reply = self.get_judged(what, path, &query, judge_list).await?;
-            let found = reply.value().as_array().cloned().unwrap_or_default();
-            // Nothing, and more to follow: all of it hidden, or a slip of the
-            // service. Asked again, a slip shows.
-            empty = if found.is_empty() { empty + 1 } else { 0 };
-            items.extend(found.into_iter().filter_map(&keep));
+            items.extend(reply.value().as_array().cloned().unwrap_or_default());
             match next_page(&reply) {
-                None => return Ok(items),
-                Some(_) if (1..=EMPTY_TRIES).contains(&empty) => {}
-                Some(next) if next == page => {
-                    return Err(garbled(what, "a page is followed by itself"));
-                }
+                Some(next) if next == page => return Err(garbled("a page is followed by itself")),
                 Some(next) => page = next,
+                None => {
+                    let stated = reply.header("x-total").and_then(|n| n.trim().parse().ok());
+                    return Ok((items, stated));
+                }
             }
         }
-        Err(garbled(what, "the pages come to no end"))
+        Err(garbled("the pages come to no end"))
     }
 
     /// The project; found by a former path too.
@@ -148,13 +167,6 @@ impl Api {
                 self.base
             ))),
         }
-    }
-}
-
-fn garbled(what: &str, why: &str) -> CallError {
-    CallError::Garbled {
-        what: what.to_owned(),
-        why: why.to_owned(),
     }
 }
 

@@ -134,7 +134,7 @@ impl<'a> Walk<'a> {
         let what = format!("the {} of {}", self.kind.path(), self.project.path);
         let reply = self
             .api
-            .get_judged(&what, &path, &query, judge_page)
+            .get_judged(&what, &path, &query, |reply| judge_page(reply, self.page))
             .await?;
         let items = reply.value().as_array().cloned().unwrap_or_default();
         let field = self.by.field();
@@ -165,13 +165,14 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// A page of tickets with more to follow is never empty: then it is not one.
-fn judge_page(reply: &Reply) -> Verdict {
+/// A page of tickets with more to follow is never empty, nor is the first one of
+/// a list that says it has some.
+fn judge_page(reply: &Reply, page: u64) -> Verdict {
+    let is_empty = reply.value().as_array().is_some_and(Vec::is_empty);
+    let stated = reply.header("x-total").and_then(|n| n.trim().parse().ok());
+    let has_some = page == 1 && stated.is_some_and(|total: u64| total > 0);
     match judge_list(reply) {
-        Verdict::Good
-            if reply.value().as_array().is_some_and(Vec::is_empty)
-                && next_page(reply).is_some() =>
-        {
+        Verdict::Good if is_empty && (next_page(reply).is_some() || has_some) => {
             Verdict::Again("an empty page with more to follow".to_owned())
         }
         verdict => verdict,
