@@ -7,12 +7,15 @@
 //! Where do I add a dialect: one file with one `read` function, one arm in
 //! [`normalize`].
 
+mod adf;
 mod clean;
 mod closing;
 mod error;
 mod fields;
 mod front_matter;
 mod github_archive;
+mod jira;
+mod jira_markup;
 mod local_notes;
 mod markdown_note;
 mod note_links;
@@ -45,13 +48,12 @@ pub fn normalize(raw: &RawTicket, key: &TicketKey) -> Result<Document, Normalize
         }
         Dialect::MarkdownNote => markdown_note::read(payload, key),
         Dialect::WhenceDocument => whence_document::read(payload),
+        Dialect::JiraIssue | Dialect::JiraServerIssue => jira::read(payload, raw.dialect, key),
         Dialect::LocalNotes => local_notes::read(payload, key),
         Dialect::GithubIssue
         | Dialect::GithubPull
         | Dialect::GitlabIssue
         | Dialect::GitlabMergeRequest
-        | Dialect::JiraIssue
-        | Dialect::JiraServerIssue
         | Dialect::LinearIssue => Err(Problem::NotAnObject("of a dialect without a reader")),
     };
     let mut document = document.map_err(|cause| cause.of(raw, key))?;
