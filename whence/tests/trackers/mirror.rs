@@ -50,6 +50,12 @@ impl Mirror {
         self.spec = spec.to_owned();
     }
 
+    /// Other settings for the same source on the same log.
+    pub(crate) fn set(&mut self, table: Value) {
+        let kind = self.spec.split_once(':').unwrap().0.to_owned();
+        self.settings = Settings::new(BTreeMap::from([(kind, table)])).with_env(|_| None);
+    }
+
     /// The source as the binary would open it.
     pub(crate) fn source(&self) -> Box<dyn Source> {
         let sink = self.notices.clone();
