@@ -44,6 +44,8 @@ pub(super) struct Api {
     pub(super) page_size: usize,
     /// Issues asked for whole at a time: fewer after a page was too heavy.
     pub(super) batch: AtomicUsize,
+    /// What the service gives at most.
+    pub(super) most: AtomicUsize,
     /// Issues in a row that failed while the project could be read.
     failures: AtomicUsize,
     names: OnceCell<Map<String, Value>>,
@@ -80,6 +82,7 @@ impl Api {
             scoped: settings.api_url.is_some(),
             page_size: settings.page_size(),
             batch: AtomicUsize::new(settings.page_size()),
+            most: AtomicUsize::new(settings.page_size()),
             failures: AtomicUsize::new(0),
             names: OnceCell::new(),
             zone: OnceCell::new(),

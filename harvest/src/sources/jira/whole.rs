@@ -27,26 +27,34 @@ pub(super) enum Found {
 impl Api {
     /// Asks for these issues; the answers are in the same order.
     pub(super) async fn whole(&self, ids: &[String]) -> Result<Vec<(String, Found)>, SourceError> {
-        let mut found = Vec::new();
-        let mut rest = ids;
+        let mut found = HashMap::new();
+        let mut rest: Vec<String> = ids.to_vec();
         while !rest.is_empty() {
             let size = self.batch.load(Ordering::Relaxed).clamp(1, rest.len());
-            let (now, later) = rest.split_at(size);
-            match self.bulk(now).await {
-                Ok((mut issues, asked_at)) => {
+            let later = rest.split_off(size);
+            let now = std::mem::replace(&mut rest, later);
+            match self.bulk(&now).await {
+                Ok(mut bulk) => {
+                    let cut = bulk.cut();
                     for id in now {
-                        let one = match issues.remove(id) {
-                            Some(issue) => Found::Issue { issue, asked_at },
+                        match bulk.issues.remove(&id) {
+                            Some(issue) => {
+                                let asked_at = bulk.asked_at;
+                                found.insert(id, Found::Issue { issue, asked_at });
+                            }
+                            None if cut => rest.push(id),
                             // Left out without a word: ask for it by name.
-                            None => self.single(id).await?,
-                        };
-                        found.push((id.clone(), one));
+                            None => {
+                                let one = self.single(&id).await?;
+                                found.insert(id, one);
+                            }
+                        }
                     }
                     self.grow();
-                    rest = later;
                 }
                 Err(CallError::Heavy { .. }) if size > 1 => {
                     self.batch.store(size / 2, Ordering::Relaxed);
+                    rest.splice(..0, now);
                 }
                 Err(
                     CallError::Heavy { .. }
@@ -55,16 +63,17 @@ impl Api {
                     | CallError::Refused { .. },
                 ) => {
                     for id in now {
-                        found.push((id.clone(), self.single(id).await?));
+                        let one = self.single(&id).await?;
+                        found.insert(id, one);
                     }
-                    rest = later;
                 }
                 Err(error @ (CallError::Denied { .. } | CallError::Missing { .. })) => {
                     return Err(error.into());
                 }
             }
         }
-        Ok(found)
+        let in_order = ids.iter().filter_map(|id| found.remove_entry(id));
+        Ok(in_order.collect())
     }
 
     /// One issue, by id or by any key that it ever had.
@@ -93,7 +102,7 @@ impl Api {
         }
     }
 
-    async fn bulk(&self, ids: &[String]) -> Result<(HashMap<String, Value>, Timestamp), CallError> {
+    async fn bulk(&self, ids: &[String]) -> Result<Bulk, CallError> {
         let what = format!("{} issues of {}", ids.len(), self.project_key);
         let heavy = ids.len() > 1;
         let reply = match self.flavor {
@@ -115,21 +124,49 @@ impl Api {
         };
         let asked_at = reply.asked_at;
         let mut answer = reply.json.unwrap_or_default();
-        let issues = answer.get_mut("issues").map(Value::take);
-        let Some(Value::Array(issues)) = issues else {
-            return Ok((HashMap::new(), asked_at));
+        let total = answer.get("total").and_then(Value::as_u64);
+        let issues = match answer.get_mut("issues").map(Value::take) {
+            Some(Value::Array(issues)) => issues,
+            _ => Vec::new(),
         };
-        let by_id = issues.into_iter().filter_map(|issue| {
-            let id = issue.get("id")?.as_str()?.to_owned();
-            issue.get("fields")?.is_object().then_some((id, issue))
-        });
-        Ok((by_id.collect(), asked_at))
+        let bulk = Bulk {
+            asked_at,
+            given: issues.len(),
+            total: total.and_then(|total| usize::try_from(total).ok()),
+            issues: issues
+                .into_iter()
+                .filter_map(|issue| {
+                    let id = issue.get("id")?.as_str()?.to_owned();
+                    issue.get("fields")?.is_object().then_some((id, issue))
+                })
+                .collect(),
+        };
+        if bulk.cut() {
+            self.most.fetch_min(bulk.given, Ordering::Relaxed);
+        }
+        Ok(bulk)
     }
 
-    /// A tenth more at a time, up to what is configured.
+    /// A tenth more at a time, up to what is configured and what is given.
     fn grow(&self) {
         let size = self.batch.load(Ordering::Relaxed);
-        let larger = (size + 1 + size / 10).min(self.page_size);
+        let most = self.most.load(Ordering::Relaxed);
+        let larger = (size + 1 + size / 10).min(most);
         self.batch.store(larger, Ordering::Relaxed);
+    }
+}
+
+/// One answer with many issues.
+struct Bulk {
+    issues: HashMap<String, Value>,
+    asked_at: Timestamp,
+    given: usize,
+    total: Option<usize>,
+}
+
+impl Bulk {
+    /// A server may give fewer than it was asked for, and say that there are more.
+    fn cut(&self) -> bool {
+        self.given > 0 && self.total.is_some_and(|total| total > self.given)
     }
 }
