@@ -4,6 +4,7 @@
 
 mod archives;
 mod gitlab;
+mod jira;
 mod laws;
 mod refused;
 mod snapshots;

@@ -206,7 +206,7 @@ async fn refused_tokens_are_told_apart_and_delete_nothing() {
         ("glpat-sim-blocked", "403"),
         ("glpat-sim-readuser", "403"),
     ] {
-        mirror.set("token", json!(token));
+        mirror.set_one("token", json!(token));
         let refused = mirror.source().tracker().unwrap().identify().await;
         let said = refused.unwrap_err().to_string();
         assert!(said.contains(words) && !said.contains(token), "{said}");

@@ -7,6 +7,7 @@
 #![allow(dead_code)]
 
 mod gitlab;
+mod jira;
 mod mirror;
 mod simulator;
 mod suite;

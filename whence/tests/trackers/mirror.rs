@@ -48,11 +48,10 @@ impl Mirror {
     }
 
     /// Another value of one setting.
-    pub(crate) fn set(&mut self, key: &str, value: Value) {
-        let kind = self.spec.split_once(':').unwrap().0.to_owned();
-        self.table[key] = value;
-        let tables = BTreeMap::from([(kind, self.table.clone())]);
-        self.settings = Settings::new(tables).with_env(|_| None);
+    pub(crate) fn set_one(&mut self, key: &str, value: Value) {
+        let mut table = self.table.clone();
+        table[key] = value;
+        self.set(table);
     }
 
     /// A pass with a sweep that may fail.
@@ -68,6 +67,13 @@ impl Mirror {
     /// Another source on the same log, with the same settings.
     pub(crate) fn point_at(&mut self, spec: &str) {
         self.spec = spec.to_owned();
+    }
+
+    /// Other settings for the same source on the same log.
+    pub(crate) fn set(&mut self, table: Value) {
+        let kind = self.spec.split_once(':').unwrap().0.to_owned();
+        self.table = table.clone();
+        self.settings = Settings::new(BTreeMap::from([(kind, table)])).with_env(|_| None);
     }
 
     /// The source as the binary would open it.
