@@ -1,6 +1,7 @@
 //! All kinds of sources: one folder and one line here for each.
 
 mod archive;
+mod github;
 mod ticket;
 mod wiki;
 
@@ -27,4 +28,4 @@ pub(crate) struct Kind {
 type Open = fn(name: &str, place: &str, opening: &Opening) -> Result<Box<dyn Source>, SourceError>;
 
 /// The registry.
-pub(crate) const KINDS: &[Kind] = &[archive::KIND, wiki::KIND, ticket::KIND];
+pub(crate) const KINDS: &[Kind] = &[archive::KIND, github::KIND, wiki::KIND, ticket::KIND];
