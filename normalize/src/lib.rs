@@ -12,7 +12,9 @@ mod closing;
 mod error;
 mod fields;
 mod front_matter;
+mod github;
 mod github_archive;
+mod github_events;
 mod local_notes;
 mod markdown_note;
 mod note_links;
@@ -43,12 +45,11 @@ pub fn normalize(raw: &RawTicket, key: &TicketKey) -> Result<Document, Normalize
         Dialect::GithubArchiveIssue | Dialect::GithubArchivePull => {
             github_archive::read(payload, raw.dialect, key)
         }
+        Dialect::GithubIssue | Dialect::GithubPull => github::read(payload, raw.dialect, key),
         Dialect::MarkdownNote => markdown_note::read(payload, key),
         Dialect::WhenceDocument => whence_document::read(payload),
         Dialect::LocalNotes => local_notes::read(payload, key),
-        Dialect::GithubIssue
-        | Dialect::GithubPull
-        | Dialect::GitlabIssue
+        Dialect::GitlabIssue
         | Dialect::GitlabMergeRequest
         | Dialect::JiraIssue
         | Dialect::JiraServerIssue
