@@ -189,7 +189,7 @@ impl Run<'_> {
         if let Coverage::Partial { why } = &listing.coverage {
             record.warn([format!("not all could be listed: {why}")]);
         }
-        let letters = taken.stale_letters.clone();
+        let (letters, tried) = (taken.stale_letters.clone(), taken.unreadable.clone());
         let mut after = if listing.unchanged {
             record.counts.listed = before.listed;
             record.counts.unchanged = before.listed;
@@ -217,7 +217,10 @@ impl Run<'_> {
             Duration::try_from(age).map_or(true, |age| age >= self.options.sweep_after)
         });
         if due || self.options.full {
-            self.sweep(tracker, &letters, record).await?;
+            // Until it has come to its end, a sweep is due.
+            after.swept_at = None;
+            self.remember(&after).await?;
+            self.sweep(tracker, &letters, &tried, record).await?;
             after.swept_at = Some(begin);
         } else {
             self.retry_letters(tracker, &letters, &mut record.counts)

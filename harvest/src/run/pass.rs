@@ -22,6 +22,8 @@ const WISHES: Duration = Duration::from_secs(1);
 pub(super) struct Taken {
     /// Keys that were there, readable or not.
     pub(super) seen: HashSet<TicketKey>,
+    /// Keys of what could not be read this time.
+    pub(super) unreadable: HashSet<TicketKey>,
     /// Keys of letters of this source on what was not unreadable this time.
     pub(super) stale_letters: HashSet<TicketKey>,
 }
@@ -61,6 +63,7 @@ impl<'a> Pass<'a> {
             before,
             taken: Taken {
                 seen: HashSet::new(),
+                unreadable: HashSet::new(),
                 stale_letters: ours.map(|buried| buried.key).collect(),
             },
             flying: HashSet::new(),
@@ -173,6 +176,7 @@ impl<'a> Pass<'a> {
                 counts.unreadable += 1;
                 let key = self.letter_key(bad);
                 self.taken.stale_letters.remove(&key);
+                self.taken.unreadable.insert(key.clone());
                 self.taken.seen.extend(bad.key.clone());
                 key
             }

@@ -22,11 +22,13 @@ const ROOM: usize = 4;
 const MOST_FAILURES: usize = 3;
 
 impl Run<'_> {
-    /// Compares and mends. `letters` are the keys of this source's dead letters.
+    /// Compares and mends. `letters` are the keys of this source's dead letters
+    /// from before, `tried` of those that this very pass could not read.
     pub(super) async fn sweep(
         &self,
         tracker: &dyn Tracker,
         letters: &HashSet<TicketKey>,
+        tried: &HashSet<TicketKey>,
         record: &mut Record,
     ) -> Result<(), HarvestError> {
         // A place that cannot be read at all would look empty.
@@ -51,7 +53,9 @@ impl Run<'_> {
         }
         let mut failures = Failures::default();
         for sighting in &sightings {
-            if is_current(sighting, known.get(&sighting.key)) && !letters.contains(&sighting.key) {
+            let key = &sighting.key;
+            let is_fine = is_current(sighting, known.get(key)) && !letters.contains(key);
+            if is_fine || tried.contains(key) {
                 continue;
             }
             let wanted = Wanted {

@@ -8,4 +8,5 @@ mod runner;
 mod runner_faults;
 mod spec;
 mod ticket;
+mod tracker;
 mod wiki;

@@ -52,6 +52,8 @@ impl Simulator {
             .find(|line| line.starts_with(service))
             .expect("the simulator says where it listens");
         let base = line.split_whitespace().last().unwrap().to_owned();
+        // As the binary does; another test may have been first.
+        let _already_there = rustls::crypto::ring::default_provider().install_default();
         Some(Self {
             child,
             base,
