@@ -34,6 +34,7 @@ mod pages;
 mod parts;
 mod queries;
 mod renames;
+mod replies;
 mod settings;
 mod size;
 mod ticket;

@@ -85,9 +85,7 @@ impl<'a> Pages<'a> {
         self.size.grow();
         let data = &reply.value()["data"]["repository"];
         let list = &data[field(self.kind)];
-        let nodes = list["nodes"].as_array().map_or(&[][..], Vec::as_slice);
-        let entries: Vec<Entry> = nodes
-            .iter()
+        let entries: Vec<Entry> = nodes(list)
             .filter_map(|node| Entry::read(self.kind, node))
             .collect();
         match list["pageInfo"]["hasNextPage"].as_bool() {
@@ -104,7 +102,7 @@ impl<'a> Pages<'a> {
             _ => self.ended = true,
         }
         Ok(Some(Page {
-            strange: nodes.len() - entries.len(),
+            strange: nodes(list).count() - entries.len(),
             entries,
             repository: data["nameWithOwner"].as_str().unwrap_or_default().to_owned(),
             total: list["totalCount"].as_u64(),
@@ -183,18 +181,25 @@ fn field(kind: Kind) -> &'static str {
     }
 }
 
+/// The elements of a list, with or without their positions.
+pub(super) fn nodes(list: &Value) -> impl Iterator<Item = &Value> {
+    let bare = list["nodes"].as_array().into_iter().flatten();
+    let edges = list["edges"].as_array().into_iter().flatten();
+    bare.chain(edges.map(|edge| &edge["node"]))
+}
+
 /// What keeps a page from being gone on from. An empty page with more to come and
 /// a missing position are how GitHub stumbles; asked again, it goes on.
 pub(super) fn page_problem(list: &Value, after: Option<&str>) -> Option<String> {
-    let Some(nodes) = list["nodes"].as_array() else {
+    if !list["nodes"].is_array() && !list["edges"].is_array() {
         return Some("a page without its list".to_owned());
-    };
+    }
     let more = list["pageInfo"]["hasNextPage"].as_bool();
     let next = list["pageInfo"]["endCursor"].as_str();
     match more {
         None => Some("a page that does not say whether more follow".to_owned()),
         Some(false) => None,
-        Some(true) if nodes.is_empty() => Some("an empty page with more to come".to_owned()),
+        Some(true) if nodes(list).next().is_none() => Some("an empty page with more to come".to_owned()),
         Some(true) if next.is_none() => Some("more to come and no way to it".to_owned()),
         Some(true) if next == after => Some("the same page again".to_owned()),
         Some(true) => None,

@@ -3,8 +3,9 @@
 use super::{
     api::Api,
     entry::Kind,
-    pages::page_problem,
+    pages::{nodes, page_problem},
     queries::*,
+    replies::{self, Thread},
     size::Size,
     verdict::Asked,
 };
@@ -21,32 +22,32 @@ pub(super) const REPLIES: u32 = 5;
 
 /// One list that hangs on a ticket, or on a thread of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum Part<'a> {
     Labels,
     Assignees,
     Comments,
     Timeline,
     Reviews,
     Threads,
-    Replies,
+    Replies(&'a Thread),
     Files,
     Closing,
 }
 
-impl Part {
+impl Part<'_> {
     /// What hangs on a ticket of this kind.
-    pub(super) fn of(kind: Kind) -> &'static [Self] {
+    pub(super) fn of(kind: Kind) -> &'static [Part<'static>] {
         match kind {
-            Kind::Issue => &[Self::Labels, Self::Assignees, Self::Comments, Self::Timeline],
+            Kind::Issue => &[Part::Labels, Part::Assignees, Part::Comments, Part::Timeline],
             Kind::Pull => &[
-                Self::Labels,
-                Self::Assignees,
-                Self::Comments,
-                Self::Timeline,
-                Self::Reviews,
-                Self::Threads,
-                Self::Files,
-                Self::Closing,
+                Part::Labels,
+                Part::Assignees,
+                Part::Comments,
+                Part::Timeline,
+                Part::Reviews,
+                Part::Threads,
+                Part::Files,
+                Part::Closing,
             ],
         }
     }
@@ -55,7 +56,7 @@ impl Part {
         match self {
             Self::Labels => "labels",
             Self::Assignees => "assignees",
-            Self::Comments | Self::Replies => "comments",
+            Self::Comments | Self::Replies(_) => "comments",
             Self::Timeline => "timelineItems",
             Self::Reviews => "reviews",
             Self::Threads => "reviewThreads",
@@ -79,6 +80,14 @@ impl Part {
         }
     }
 
+    /// Where an answer to [`Self::more`] holds the page.
+    fn within(self, data: &Value) -> &Value {
+        match self {
+            Self::Replies(thread) => thread.within(data),
+            _ => &data["node"][self.field()],
+        }
+    }
+
     async fn more(
         self,
         api: &Api,
@@ -91,7 +100,7 @@ impl Part {
             smallest: first == 1,
             ..Asked::default()
         };
-        let check = |data: &Value| match page_problem(&data["node"][self.field()], Some(after)) {
+        let check = |data: &Value| match page_problem(self.within(data), Some(after)) {
             None => self.inner_problem(&data["node"]),
             problem => problem,
         };
@@ -115,7 +124,7 @@ impl Part {
             Self::Timeline => ask!(MoreTimeline, more_timeline),
             Self::Reviews => ask!(MoreReviews, more_reviews),
             Self::Threads => ask!(MoreThreads, more_threads, replies: i64::from(REPLIES)),
-            Self::Replies => ask!(MoreReplies, more_replies),
+            Self::Replies(it) => ask!(MoreReplies, more_replies, before: it.before.clone()),
             Self::Files => ask!(MoreFiles, more_files),
             Self::Closing => ask!(MoreClosing, more_closing),
         }
@@ -123,18 +132,17 @@ impl Part {
 
     /// What is wrong with the replies of the threads of a page.
     fn inner_problem(self, holder: &Value) -> Option<String> {
-        if self != Self::Threads {
-            return None;
+        match self {
+            Self::Threads => nodes(&holder[self.field()])
+                .find_map(|thread| page_problem(&thread["comments"], None)),
+            _ => None,
         }
-        let threads = holder[self.field()]["nodes"].as_array();
-        let mut threads = threads.into_iter().flatten();
-        threads.find_map(|thread| page_problem(&thread[Self::Replies.field()], None))
     }
 
     /// What is wrong with this part of a ticket.
     pub(super) fn problem(self, ticket: &Value) -> Option<String> {
         let list = &ticket[self.field()];
-        if list.is_null() && self != Self::Threads {
+        if list.is_null() {
             // Some lists may be null: labels, files, what a pull request closes.
             return None;
         }
@@ -157,12 +165,12 @@ pub(super) async fn complete(
     for part in Part::of(kind) {
         drain(api, what, *part, &id, &mut ticket[part.field()]).await?;
     }
-    if kind == Kind::Pull {
-        let threads = ticket[Part::Threads.field()]["nodes"].as_array_mut();
-        for thread in threads.into_iter().flatten() {
-            let id = thread["id"].as_str().unwrap_or_default().to_owned();
-            let replies = &mut thread[Part::Replies.field()];
-            drain(api, what, Part::Replies, &id, replies).await?;
+    let threads = ticket[Part::Threads.field()]["nodes"].as_array_mut();
+    if let Some(threads) = threads.filter(|_| kind == Kind::Pull) {
+        let places = replies::places(threads);
+        for (thread, place) in threads.iter_mut().zip(&places) {
+            let replies = &mut thread["comments"];
+            drain(api, what, Part::Replies(place), &id, replies).await?;
         }
     }
     Ok(())
@@ -171,7 +179,7 @@ pub(super) async fn complete(
 async fn drain(
     api: &Api,
     what: &str,
-    part: Part,
+    part: Part<'_>,
     id: &str,
     list: &mut Value,
 ) -> Result<(), CallError> {
@@ -200,23 +208,23 @@ async fn drain(
             Err(error) => return Err(error),
         };
         size.grow();
-        joined.add(&reply.value()["data"]["node"][part.field()]);
+        joined.add(part.within(&reply.value()["data"]));
     }
     *list = joined.into_value();
     Ok(())
 }
 
 /// The pages so far, each element once.
-struct Joined {
-    part: Part,
+struct Joined<'a> {
+    part: Part<'a>,
     total: Value,
     nodes: Vec<Value>,
     known: HashSet<String>,
     next: Option<String>,
 }
 
-impl Joined {
-    fn new(part: Part, first: &Value) -> Self {
+impl<'a> Joined<'a> {
+    fn new(part: Part<'a>, first: &Value) -> Self {
         let mut joined = Self {
             part,
             // As the first page said: it is as old as the ticket's other fields.
@@ -230,14 +238,14 @@ impl Joined {
     }
 
     fn add(&mut self, page: &Value) {
-        let nodes = page["nodes"].as_array();
-        for node in nodes.into_iter().flatten() {
+        let more = replies::with_positions(page);
+        for node in more.into_iter().chain(nodes_of(page)) {
             let fresh = match node[self.part.id()].as_str() {
                 Some(id) => self.known.insert(id.to_owned()),
                 None => !node.is_null(),
             };
             if fresh {
-                self.nodes.push(node.clone());
+                self.nodes.push(node);
             }
         }
         let more = page["pageInfo"]["hasNextPage"] == true;
@@ -252,4 +260,8 @@ impl Joined {
             _ => json!({ "totalCount": self.total, "nodes": self.nodes }),
         }
     }
+}
+
+fn nodes_of(page: &Value) -> Vec<Value> {
+    page["nodes"].as_array().cloned().unwrap_or_default()
 }
