@@ -5,6 +5,7 @@
 //! is over. Servers of one's own usually have no budget and say nothing.
 
 use super::{
+    queries::only,
     settings::{Place, Repository},
     transport::Transport,
     verdict::{self, Asked},
@@ -68,7 +69,7 @@ impl Api {
         let query = Q::build_query(variables);
         let body = json!({
             "operationName": query.operation_name,
-            "query": query.query,
+            "query": only(query.operation_name, query.query),
             "variables": query.variables,
         });
         let judge = |reply: &Reply| match verdict::graphql(reply, self.asked(asked)) {

@@ -80,7 +80,7 @@ impl Github {
         let mut items = Vec::new();
         let mut todo: VecDeque<&[Entry]> = entries.chunks(size.now() as usize).collect();
         while let Some(some) = todo.pop_front() {
-            let failed = match self.details(some, USUAL, some.len() == 1).await {
+            let failed = match self.details(some, USUAL, false).await {
                 Ok(found) => {
                     size.grow();
                     items.extend(self.judged(found).await?);
