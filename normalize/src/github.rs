@@ -135,7 +135,8 @@ fn nodes<T>(
     let mut read = read;
     let objects = objects(fields, name, notes);
     let each = objects.into_iter();
-    each.filter_map(|mut fields| read(&mut fields, notes)).collect()
+    each.filter_map(|mut fields| read(&mut fields, notes))
+        .collect()
 }
 
 fn people(fields: &mut Fields, notes: &mut Notes) -> Vec<String> {
@@ -178,7 +179,10 @@ fn discussion(fields: &mut Fields, notes: &mut Notes) -> Vec<Unit> {
         let verdict = review.line("state", notes);
         unit.verdict = verdict.map(|state| state.to_lowercase().replace('_', "-"));
         hide_pending(&mut unit);
-        last = review.time("submittedAt", notes).or(unit.created_at).or(last);
+        last = review
+            .time("submittedAt", notes)
+            .or(unit.created_at)
+            .or(last);
         if let Some(id) = &unit.upstream_id {
             reviews.insert(id.clone(), blocks.len());
         }

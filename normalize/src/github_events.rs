@@ -94,7 +94,10 @@ fn words(kind: &str, event: &Value) -> Option<String> {
         "LockedEvent" => low(&event["lockReason"]),
         "MergedEvent" => text(&event["mergeRefName"]).map(|name| format!("into {name}")),
         "RenamedTitleEvent" => {
-            let (old, new) = (text(&event["previousTitle"])?, text(&event["currentTitle"])?);
+            let (old, new) = (
+                text(&event["previousTitle"])?,
+                text(&event["currentTitle"])?,
+            );
             Some(format!("{old} → {new}"))
         }
         "TransferredEvent" => {

@@ -13,10 +13,7 @@ use std::{
     io::Read,
 };
 
-const FOLDER: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../harvest/src/sources/github"
-);
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../harvest/src/sources/github");
 
 fn ours(file: &str) -> String {
     std::fs::read_to_string(format!("{FOLDER}/{file}")).unwrap()
@@ -172,7 +169,11 @@ fn pruned(whole: &str) -> String {
     let kept = used.fields;
     let definitions = types.iter().filter_map(|(name, definition)| {
         let wanted = kept.get(name)?;
-        Some(Definition::TypeDefinition(prune(definition.clone(), wanted, &kept)))
+        Some(Definition::TypeDefinition(prune(
+            definition.clone(),
+            wanted,
+            &kept,
+        )))
     });
     let document = Document {
         definitions: definitions.collect(),
@@ -207,7 +208,8 @@ fn prune<'a>(
         TypeDefinition::Object(it) => {
             it.description = None;
             it.directives.clear();
-            it.implements_interfaces.retain(|name| kept.contains_key(name));
+            it.implements_interfaces
+                .retain(|name| kept.contains_key(name));
             bare(&mut it.fields);
         }
         TypeDefinition::Interface(it) => {

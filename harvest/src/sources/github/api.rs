@@ -30,18 +30,20 @@ pub(super) struct Api {
 }
 
 impl Api {
+    /// `dearest`: what the dearest request may cost, before any has been paid.
     pub(super) fn new(
         transport: Transport,
         caller: Caller,
         place: Place,
         repository: Repository,
+        dearest: u64,
     ) -> Self {
         Self {
             transport,
             caller,
             place,
             repository,
-            dearest: AtomicU64::new(1),
+            dearest: AtomicU64::new(dearest),
             unstated: AtomicU32::new(0),
         }
     }
@@ -81,9 +83,11 @@ impl Api {
         };
         let reply = self
             .caller
-            .call(what, |reply| self.noted(judge(reply)), || {
-                self.transport.post(self.place.graphql, &body)
-            })
+            .call(
+                what,
+                |reply| self.noted(judge(reply)),
+                || self.transport.post(self.place.graphql, &body),
+            )
             .await?;
         self.spend(&reply);
         Ok(reply)
@@ -98,9 +102,11 @@ impl Api {
         let judge = |reply: &Reply| verdict::rest(reply, self.asked(Asked::default()));
         let reply = self
             .caller
-            .call(what, |reply| self.noted(judge(reply)), || {
-                self.transport.get(&path)
-            })
+            .call(
+                what,
+                |reply| self.noted(judge(reply)),
+                || self.transport.get(&path),
+            )
             .await?;
         self.spend(&reply);
         Ok(reply)

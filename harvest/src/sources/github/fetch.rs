@@ -15,7 +15,9 @@ use serde_json::Value;
 pub(super) fn number(github: &Github, name: &str) -> Option<u64> {
     let (repository, number) = name.trim().rsplit_once('#')?;
     let ours = [github.api.repository.path(), github.present()];
-    let ours = ours.iter().any(|ours| ours.eq_ignore_ascii_case(repository));
+    let ours = ours
+        .iter()
+        .any(|ours| ours.eq_ignore_ascii_case(repository));
     let digits = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
     number.parse().ok().filter(|_| ours && digits)
 }
@@ -23,7 +25,11 @@ pub(super) fn number(github: &Github, name: &str) -> Option<u64> {
 impl Github {
     pub(super) async fn fetch_one(&self, wanted: &Wanted) -> Result<Fetched, SourceError> {
         let latest = wanted.names.last().map_or("", String::as_str);
-        let here = wanted.names.iter().rev().find_map(|name| number(self, name));
+        let here = wanted
+            .names
+            .iter()
+            .rev()
+            .find_map(|name| number(self, name));
         // The repository was renamed since, and configured anew: numbers stay.
         let elsewhere = || latest.rsplit_once('#')?.1.parse().ok();
         let number = here

@@ -16,7 +16,10 @@ const EVENTS: [(&str, &str); 5] = [
 ];
 
 /// See [`crate::hook::Hook`].
-pub(super) fn read(request: &HookRequest<'_>, settings: &Settings) -> Result<Vec<String>, HookError> {
+pub(super) fn read(
+    request: &HookRequest<'_>,
+    settings: &Settings,
+) -> Result<Vec<String>, HookError> {
     let settings: GithubSettings = settings
         .of(super::KIND.name)
         .map_err(|error| HookError::Malformed(error.to_string()))?;

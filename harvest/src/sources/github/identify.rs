@@ -91,7 +91,10 @@ impl Github {
 /// `X-OAuth-Scopes: read:org, repo`; fine-grained tokens have no such header.
 fn scopes(header: &str) -> Vec<String> {
     let scopes = header.split(',').map(str::trim);
-    scopes.filter(|scope| !scope.is_empty()).map(str::to_owned).collect()
+    scopes
+        .filter(|scope| !scope.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Every scope but the reading ones can change something.

@@ -90,19 +90,21 @@ fn open(name: &str, place: &str, opening: &Opening) -> Result<Box<dyn Source>, S
     let repository = Repository::parse(place).map_err(SourceError::bare)?;
     let address = Place::parse(&settings.base_url)?;
     let token = Secret::new(&token);
-    let transport =
-        Transport::new(&address, &token, settings.ca_file.as_deref(), opening.clock)?;
+    let transport = Transport::new(&address, &token, settings.ca_file.as_deref(), opening.clock)?;
     let caller = Caller::new(
         name,
         Pace::per_second(settings.requests_per_second),
         opening.notice.clone(),
         opening.clock,
     );
+    let page_size = settings.page_size()?;
+    // A pull request with what hangs on it costs about a point.
+    let dearest = u64::from(page_size);
     Ok(Box::new(Github {
         name: name.to_owned(),
-        page_size: settings.page_size()?,
+        page_size,
         keep_pending: settings.confidential,
-        api: Api::new(transport, caller, address, repository),
+        api: Api::new(transport, caller, address, repository, dearest),
         present: RwLock::new(None),
     }))
 }

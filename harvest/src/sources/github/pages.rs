@@ -104,7 +104,10 @@ impl<'a> Pages<'a> {
         Ok(Some(Page {
             strange: nodes(list).count() - entries.len(),
             entries,
-            repository: data["nameWithOwner"].as_str().unwrap_or_default().to_owned(),
+            repository: data["nameWithOwner"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
             total: list["totalCount"].as_u64(),
         }))
     }
@@ -199,7 +202,9 @@ pub(super) fn page_problem(list: &Value, after: Option<&str>) -> Option<String> 
     match more {
         None => Some("a page that does not say whether more follow".to_owned()),
         Some(false) => None,
-        Some(true) if nodes(list).next().is_none() => Some("an empty page with more to come".to_owned()),
+        Some(true) if nodes(list).next().is_none() => {
+            Some("an empty page with more to come".to_owned())
+        }
         Some(true) if next.is_none() => Some("more to come and no way to it".to_owned()),
         Some(true) if next == after => Some("the same page again".to_owned()),
         Some(true) => None,

@@ -38,7 +38,12 @@ impl Part<'_> {
     /// What hangs on a ticket of this kind.
     pub(super) fn of(kind: Kind) -> &'static [Part<'static>] {
         match kind {
-            Kind::Issue => &[Part::Labels, Part::Assignees, Part::Comments, Part::Timeline],
+            Kind::Issue => &[
+                Part::Labels,
+                Part::Assignees,
+                Part::Comments,
+                Part::Timeline,
+            ],
             Kind::Pull => &[
                 Part::Labels,
                 Part::Assignees,

@@ -38,7 +38,9 @@ pub(super) fn only(operation: &str, document: &str) -> String {
     let definitions: Vec<&str> = document.split("\n\n").collect();
     let find = |keyword: &str, name: &str| {
         let begins = |line: &str| {
-            let rest = line.strip_prefix(keyword).and_then(|line| line.strip_prefix(name));
+            let rest = line
+                .strip_prefix(keyword)
+                .and_then(|line| line.strip_prefix(name));
             rest.is_some_and(|rest| rest.starts_with(['(', ' ']))
         };
         let mut all = definitions.iter();

@@ -32,18 +32,31 @@ pub(super) async fn add(api: &Api, what: &str, ticket: &mut Value) -> Result<(),
             Err(CallError::Denied { .. } | CallError::Missing { .. }) => break,
             Err(error) => return Err(error),
         };
-        for file in reply.value().as_array().into_iter().flatten() {
-            let path = file["filename"].as_str();
-            if let (Some(path), Some(before)) = (path, file["previous_filename"].as_str()) {
-                former.insert(path.to_owned(), before.to_owned());
-                wanted = wanted.saturating_sub(1);
-            }
-        }
-        let more = reply.header("link").is_some_and(|link| link.contains("rel=\"next\""));
+        let found = former_paths(reply.value());
+        wanted = wanted.saturating_sub(found.len());
+        former.extend(found);
+        let more = reply
+            .header("link")
+            .is_some_and(|link| link.contains("rel=\"next\""));
         if wanted == 0 || !more {
             break;
         }
     }
+    set(ticket, &former);
+    Ok(())
+}
+
+/// What a page of the REST interface says: present path to former path.
+fn former_paths(page: &Value) -> HashMap<String, String> {
+    let files = page.as_array().into_iter().flatten();
+    let renamed = files.filter_map(|file| {
+        let before = file["previous_filename"].as_str()?;
+        Some((file["filename"].as_str()?.to_owned(), before.to_owned()))
+    });
+    renamed.collect()
+}
+
+fn set(ticket: &mut Value, former: &HashMap<String, String>) {
     let files = ticket["files"]["nodes"].as_array_mut();
     for file in files.into_iter().flatten() {
         let before = file["path"].as_str().and_then(|path| former.get(path));
@@ -51,5 +64,25 @@ pub(super) async fn add(api: &Api, what: &str, ticket: &mut Value) -> Result<(),
             file["previousPath"] = Value::from(before.as_str());
         }
     }
-    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_renamed_file_gets_its_former_path_and_others_none() {
+        let page = json!([
+            {"filename": "b.rs", "status": "renamed", "previous_filename": "a.rs"},
+            {"filename": "c.rs", "status": "modified"},
+            null,
+        ]);
+        let mut ticket = json!({"files": {"nodes": [{"path": "b.rs"}, {"path": "c.rs"}]}});
+        set(&mut ticket, &former_paths(&page));
+        assert_eq!(
+            ticket["files"]["nodes"],
+            json!([{"path": "b.rs", "previousPath": "a.rs"}, {"path": "c.rs"}])
+        );
+    }
 }

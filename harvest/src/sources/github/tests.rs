@@ -50,7 +50,10 @@ fn throttles_are_known_in_all_their_forms() {
     let secondary = "{\"message\":\"You have exceeded a secondary rate limit. Please wait.\"}";
     for status in [403, 429] {
         let stated = reply(status, &[("retry-after", "7")], secondary);
-        assert_eq!(waits(verdict::graphql(&stated, Asked::default())).as_secs(), 7);
+        assert_eq!(
+            waits(verdict::graphql(&stated, Asked::default())).as_secs(),
+            7
+        );
         assert_eq!(waits(verdict::rest(&stated, Asked::default())).as_secs(), 7);
         // GitHub asks for a minute at least, and longer each time.
         for (unstated, seconds) in [(0, 60), (1, 120), (9, 960)] {
@@ -73,7 +76,10 @@ fn throttles_are_known_in_all_their_forms() {
         json!({"errors": [{"extensions": {"code": "graphql_rate_limit"}, "message": "x"}]}),
     ] {
         let spent = reply(200, &hour, &body.to_string());
-        assert_eq!(waits(verdict::graphql(&spent, Asked::default())).as_secs(), 31);
+        assert_eq!(
+            waits(verdict::graphql(&spent, Asked::default())).as_secs(),
+            31
+        );
     }
     let spent = reply(403, &hour, "{\"message\":\"API rate limit exceeded\"}");
     assert_eq!(waits(verdict::rest(&spent, Asked::default())).as_secs(), 31);
@@ -86,13 +92,20 @@ fn heavy_pages_are_told_from_bad_tickets() {
     let unicorn = reply(502, &[], "<!DOCTYPE html><title>Unicorn!</title>");
     for (verdict, again) in [
         (graphql(&timeout), reply(200, &[], &timeout.to_string())),
-        (verdict::graphql(&unicorn, Asked::default()), unicorn.clone()),
+        (
+            verdict::graphql(&unicorn, Asked::default()),
+            unicorn.clone(),
+        ),
         (
             graphql(&errors("MAX_NODE_LIMIT_EXCEEDED", json!([]), "too many")),
             reply(504, &[], "{}"),
         ),
         (
-            graphql(&errors("RESOURCE_LIMITS_EXCEEDED", json!(["nodes"]), "too much")),
+            graphql(&errors(
+                "RESOURCE_LIMITS_EXCEEDED",
+                json!(["nodes"]),
+                "too much",
+            )),
             reply(504, &[], "{}"),
         ),
     ] {
@@ -139,7 +152,10 @@ fn a_refusal_is_not_an_absence() {
     let query = json!({"errors": [{"path": ["query"], "message": "no such field",
         "extensions": {"code": "undefinedField"}}]});
     assert!(matches!(graphql(&query), Verdict::Refused(_)));
-    assert!(matches!(graphql(&json!({"data": null})), Verdict::Garbled(_)));
+    assert!(matches!(
+        graphql(&json!({"data": null})),
+        Verdict::Garbled(_)
+    ));
 }
 
 #[test]
@@ -162,7 +178,9 @@ fn a_mark_is_the_same_from_a_listing_and_from_the_ticket() {
         *changed.pointer_mut(place).unwrap() = value;
         assert_ne!(mark(&changed), entry.mark, "{place}");
     }
-    let many: Vec<Value> = (0..150).map(|n| json!({ "name": format!("l{n}") })).collect();
+    let many: Vec<Value> = (0..150)
+        .map(|n| json!({ "name": format!("l{n}") }))
+        .collect();
     assert_eq!(
         mark(&json!({"labels": {"nodes": many}})),
         mark(&json!({"labels": {"nodes": many[..100]}}))
@@ -225,15 +243,24 @@ fn a_webhook_names_its_ticket_if_it_is_signed() {
         assert_eq!(ask(&headers, &body, &on).unwrap(), ["acme/kiln#7"]);
         let forged = signed("wombat", &body, event);
         assert_eq!(ask(&forged, &body, &on), Err(HookError::Forged));
-        assert_eq!(ask(&headers, &format!("{body} "), &on), Err(HookError::Forged));
+        assert_eq!(
+            ask(&headers, &format!("{body} "), &on),
+            Err(HookError::Forged)
+        );
         assert_eq!(ask(&headers[1..], &body, &on), Err(HookError::Forged));
         let off = settings(json!({}));
-        assert!(matches!(ask(&headers, &body, &off), Err(HookError::Off { .. })));
+        assert!(matches!(
+            ask(&headers, &body, &off),
+            Err(HookError::Off { .. })
+        ));
     }
     let ping = signed("quokka", "{}", "ping");
     assert!(ask(&ping, "{}", &on).unwrap().is_empty());
     let empty = signed("quokka", "{}", "issues");
-    assert!(matches!(ask(&empty, "{}", &on), Err(HookError::Malformed(_))));
+    assert!(matches!(
+        ask(&empty, "{}", &on),
+        Err(HookError::Malformed(_))
+    ));
 }
 
 #[test]
@@ -253,6 +280,14 @@ fn a_missing_or_broken_token_is_said_at_once_and_not_shown() {
     assert_eq!(open(json!({ "token": "ghp_fine" })), None);
     let broken = open(json!({ "token": "ghp_a\nb" })).unwrap();
     assert!(!broken.contains("ghp_a"), "{broken}");
-    assert!(open(json!({ "token": "x", "page_size": 101 })).unwrap().contains("100"));
-    assert!(open(json!({ "token": "x", "pages": 1 })).unwrap().contains("[github]"));
+    assert!(
+        open(json!({ "token": "x", "page_size": 101 }))
+            .unwrap()
+            .contains("100")
+    );
+    assert!(
+        open(json!({ "token": "x", "pages": 1 }))
+            .unwrap()
+            .contains("[github]")
+    );
 }

@@ -43,8 +43,10 @@ impl Transport {
         clock: Clock,
     ) -> Result<Self, SourceError> {
         // Without a cause: it would hold the token.
-        let mut token = HeaderValue::from_str(&format!("Bearer {}", token.expose()))
-            .map_err(|_| SourceError::bare("the token for GitHub holds characters that none has"))?;
+        let mut token =
+            HeaderValue::from_str(&format!("Bearer {}", token.expose())).map_err(|_| {
+                SourceError::bare("the token for GitHub holds characters that none has")
+            })?;
         token.set_sensitive(true);
         let base: Uri = place.origin.parse().map_err(|error: InvalidUri| {
             SourceError::because(format!("cannot use the address {}", place.origin), error)
@@ -103,7 +105,12 @@ impl Transport {
         let (head, body) = response.map_err(|error| failed(&error))?.into_parts();
         let whole = Limited::new(body, LARGEST_BODY).collect().await;
         let body = whole.map_err(|error| failed(&*error))?.to_bytes();
-        Ok(Reply::new(head.status.as_u16(), head.headers, &body, asked_at))
+        Ok(Reply::new(
+            head.status.as_u16(),
+            head.headers,
+            &body,
+            asked_at,
+        ))
     }
 }
 

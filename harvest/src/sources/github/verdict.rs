@@ -76,7 +76,11 @@ fn rank(verdict: &Verdict) -> u8 {
 /// `None` for what is no trouble.
 fn judge_error(reply: &Reply, error: &Value, asked: Asked) -> Option<Verdict> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let message = line(error["message"].as_str().unwrap_or("an error without a message"));
+    let message = line(
+        error["message"]
+            .as_str()
+            .unwrap_or("an error without a message"),
+    );
     let kind = text(&error["type"]);
     let code = text(&error["extensions"]["code"]);
     let path = error["path"].as_array().map_or(&[][..], Vec::as_slice);
