@@ -6,6 +6,8 @@
 // Not every service needs all of the simulator.
 #![allow(dead_code)]
 
+mod github;
+mod github_schema;
 mod gitlab;
 mod jira;
 mod mirror;
