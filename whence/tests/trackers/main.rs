@@ -7,6 +7,7 @@
 #![allow(dead_code)]
 
 mod github;
+mod github_rules;
 mod github_schema;
 mod gitlab;
 mod jira;

@@ -3,6 +3,7 @@
 use super::{
     api::Api,
     entry::Kind,
+    joined::Joined,
     pages::{nodes, page_problem},
     queries::*,
     replies::{self, Thread},
@@ -10,7 +11,7 @@ use super::{
     verdict::Asked,
 };
 use crate::upstream::{CallError, Reply};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::HashSet;
 
 /// As many as GitHub gives at once.
@@ -78,7 +79,7 @@ impl Part<'_> {
     }
 
     /// What tells two elements apart: files have no id.
-    fn id(self) -> &'static str {
+    pub(super) fn id(self) -> &'static str {
         match self {
             Self::Files => "path",
             _ => "id",
@@ -217,56 +218,4 @@ async fn drain(
     }
     *list = joined.into_value();
     Ok(())
-}
-
-/// The pages so far, each element once.
-struct Joined<'a> {
-    part: Part<'a>,
-    total: Value,
-    nodes: Vec<Value>,
-    known: HashSet<String>,
-    next: Option<String>,
-}
-
-impl<'a> Joined<'a> {
-    fn new(part: Part<'a>, first: &Value) -> Self {
-        let mut joined = Self {
-            part,
-            // As the first page said: it is as old as the ticket's other fields.
-            total: first["totalCount"].clone(),
-            nodes: Vec::new(),
-            known: HashSet::new(),
-            next: None,
-        };
-        joined.add(first);
-        joined
-    }
-
-    fn add(&mut self, page: &Value) {
-        let more = replies::with_positions(page);
-        for node in more.into_iter().chain(nodes_of(page)) {
-            let fresh = match node[self.part.id()].as_str() {
-                Some(id) => self.known.insert(id.to_owned()),
-                None => !node.is_null(),
-            };
-            if fresh {
-                self.nodes.push(node);
-            }
-        }
-        let more = page["pageInfo"]["hasNextPage"] == true;
-        let next = page["pageInfo"]["endCursor"].as_str();
-        self.next = next.filter(|_| more).map(str::to_owned);
-    }
-
-    fn into_value(self) -> Value {
-        match self.part {
-            // It also counts what is not asked for, such as subscriptions.
-            Part::Timeline => json!({ "nodes": self.nodes }),
-            _ => json!({ "totalCount": self.total, "nodes": self.nodes }),
-        }
-    }
-}
-
-fn nodes_of(page: &Value) -> Vec<Value> {
-    page["nodes"].as_array().cloned().unwrap_or_default()
 }

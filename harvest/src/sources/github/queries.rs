@@ -19,7 +19,9 @@ macro_rules! query {
             #[graphql(
                 schema_path = "src/sources/github/schema.graphql",
                 query_path = $file,
-                variables_derives = "Clone, Debug"
+                variables_derives = "Clone, Debug",
+                // To GitHub a filter that is null is not one that is left out.
+                skip_serializing_none
             )]
             pub(super) struct $name;
         )*

@@ -1,14 +1,10 @@
 //! Whole tickets: several in one request, then the rest of their long parts.
-//!
-//! The payload is the ticket's node of the GraphQL answer, with every list as
-//! `{"totalCount": …, "nodes": […]}` and two changes of our own: reactions that
-//! nobody gave are left out, and a renamed file has its former path as
-//! `previousPath`.
 
 use super::{
     Github,
     entry::{Entry, Kind, mark},
     parts::{Part, REPLIES, complete},
+    payload::{tidy, without_pending},
     queries::{IssueDetails, PullDetails, issue_details, pull_details},
     renames,
     size::Size,
@@ -267,37 +263,5 @@ impl Github {
             key: self.key(&entry.key),
             raw,
         }
-    }
-}
-
-/// Reviews that are not submitted are seen by their author alone.
-fn without_pending(ticket: &mut Value) {
-    let submitted = |node: &Value| node["state"] != "PENDING";
-    if let Some(reviews) = ticket["reviews"]["nodes"].as_array_mut() {
-        reviews.retain(submitted);
-    }
-    if let Some(threads) = ticket["reviewThreads"]["nodes"].as_array_mut() {
-        threads.retain_mut(|thread| match thread["comments"]["nodes"].as_array_mut() {
-            None => true,
-            Some(replies) => {
-                let before = replies.len();
-                replies.retain(submitted);
-                before == 0 || !replies.is_empty()
-            }
-        });
-    }
-}
-
-/// Leaves out reactions that nobody gave: every comment names all eight.
-fn tidy(value: &mut Value) {
-    match value {
-        Value::Array(items) => items.iter_mut().for_each(tidy),
-        Value::Object(fields) => {
-            if let Some(Value::Array(groups)) = fields.get_mut("reactionGroups") {
-                groups.retain(|group| group["reactors"]["totalCount"] != 0);
-            }
-            fields.values_mut().for_each(tidy);
-        }
-        _ => {}
     }
 }
