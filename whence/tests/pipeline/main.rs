@@ -3,6 +3,7 @@
 
 mod bench;
 mod intake;
+mod killed;
 
 use bench::{Bench, Guarded, archive, kill_server, read, sum, wait_for};
 use serde_json::{Value, json};

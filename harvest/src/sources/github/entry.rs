@@ -74,7 +74,10 @@ impl Entry {
             number: node["number"].as_u64()?,
             updated_at: node["updatedAt"].as_str()?.parse().ok()?,
             mark: mark(node),
-            comments: node["comments"]["totalCount"].as_u64(),
+            // Of a pull request GitHub counts comments on the code apart.
+            comments: node["comments"]["totalCount"]
+                .as_u64()
+                .filter(|_| kind == Kind::Issue),
         })
     }
 }

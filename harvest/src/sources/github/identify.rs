@@ -41,17 +41,11 @@ impl Github {
             }
             Err(error) => return Err(error.into()),
         }
-        match identity.may_write {
-            Some(true) => identity.warnings.push(
-                "the token may write; a fine-grained token that may only read issues, pull \
-                 requests and metadata is enough"
-                    .to_owned(),
-            ),
-            Some(false) => {}
-            None => identity.warnings.push(
+        if identity.may_write.is_none() {
+            identity.warnings.push(
                 "GitHub does not say whether this token may write; look at its permissions"
                     .to_owned(),
-            ),
+            );
         }
         self.try_calls(&mut identity).await?;
         Ok(identity)
