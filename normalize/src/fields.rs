@@ -85,15 +85,6 @@ impl Fields {
         fields.map(|(name, _)| name.clone()).collect()
     }
 
-    /// An object, knowing its place.
-    pub(crate) fn object(&mut self, name: &str, notes: &mut Notes) -> Option<Fields> {
-        let place = format!("{}.", self.path(name));
-        self.take(name, notes, |value| match value {
-            Value::Object(values) => Some(Fields { values, place }),
-            _ => None,
-        })
-    }
-
     /// A body; `None` where absent.
     pub(crate) fn text(&mut self, name: &str, notes: &mut Notes) -> Option<String> {
         self.take(name, notes, |value| value.as_str().map(clean_text))
@@ -126,6 +117,19 @@ impl Fields {
         self.take(name, notes, |value| {
             let line = clean_line(value.as_str()?);
             is_web_address(&line).then_some(line)
+        })
+    }
+
+    pub(crate) fn flag(&mut self, name: &str, notes: &mut Notes) -> Option<bool> {
+        self.take(name, notes, |value| value.as_bool())
+    }
+
+    /// An object within this one, which knows its place.
+    pub(crate) fn object(&mut self, name: &str, notes: &mut Notes) -> Option<Fields> {
+        let place = format!("{}.", self.path(name));
+        self.take(name, notes, |value| match value {
+            Value::Object(values) => Some(Fields { values, place }),
+            _ => None,
         })
     }
 

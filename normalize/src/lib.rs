@@ -14,6 +14,7 @@ mod error;
 mod fields;
 mod front_matter;
 mod github_archive;
+mod gitlab;
 mod jira;
 mod jira_markup;
 mod local_notes;
@@ -48,13 +49,14 @@ pub fn normalize(raw: &RawTicket, key: &TicketKey) -> Result<Document, Normalize
         }
         Dialect::MarkdownNote => markdown_note::read(payload, key),
         Dialect::WhenceDocument => whence_document::read(payload),
+        Dialect::GitlabIssue | Dialect::GitlabMergeRequest => {
+            gitlab::read(payload, raw.dialect, key)
+        }
         Dialect::JiraIssue | Dialect::JiraServerIssue => jira::read(payload, raw.dialect, key),
         Dialect::LocalNotes => local_notes::read(payload, key),
-        Dialect::GithubIssue
-        | Dialect::GithubPull
-        | Dialect::GitlabIssue
-        | Dialect::GitlabMergeRequest
-        | Dialect::LinearIssue => Err(Problem::NotAnObject("of a dialect without a reader")),
+        Dialect::GithubIssue | Dialect::GithubPull | Dialect::LinearIssue => {
+            Err(Problem::NotAnObject("of a dialect without a reader"))
+        }
     };
     let mut document = document.map_err(|cause| cause.of(raw, key))?;
     let former = raw.names.iter().map(|name| clean_line(name));

@@ -1,6 +1,7 @@
 //! All kinds of sources: one folder and one line here for each.
 
 mod archive;
+mod gitlab;
 mod jira;
 mod ticket;
 mod wiki;
@@ -28,4 +29,10 @@ pub(crate) struct Kind {
 type Open = fn(name: &str, place: &str, opening: &Opening) -> Result<Box<dyn Source>, SourceError>;
 
 /// The registry.
-pub(crate) const KINDS: &[Kind] = &[archive::KIND, wiki::KIND, ticket::KIND, jira::KIND];
+pub(crate) const KINDS: &[Kind] = &[
+    gitlab::KIND,
+    jira::KIND,
+    archive::KIND,
+    wiki::KIND,
+    ticket::KIND,
+];

@@ -6,6 +6,7 @@
 // Not every service needs all of the simulator.
 #![allow(dead_code)]
 
+mod gitlab;
 mod jira;
 mod mirror;
 mod simulator;
