@@ -309,9 +309,11 @@ async fn a_heavy_page_is_halved_and_one_bad_issue_stays_one() {
     let Some(world) = world("reader", SMALL, &[], json!({})).await else {
         return;
     };
-    let heavy = json!({"match": {"path": "bulkfetch"}, "nth": [1, 2],
-        "then": {"preset": "jira.504_search"}});
-    world.simulator.fault(heavy).await;
+    for path in ["bulkfetch", "search/jql"] {
+        let heavy = json!({"match": {"path": path}, "nth": [1, 2],
+            "then": {"preset": "jira.504_search"}});
+        world.simulator.fault(heavy).await;
+    }
     // One issue alone cannot be had, in company or by itself.
     let number = a_number(&world).await;
     let key = format!("PCAP-{number}");
