@@ -120,19 +120,6 @@ impl Fields {
         })
     }
 
-    pub(crate) fn flag(&mut self, name: &str, notes: &mut Notes) -> Option<bool> {
-        self.take(name, notes, |value| value.as_bool())
-    }
-
-    /// An object within this one, which knows its place.
-    pub(crate) fn object(&mut self, name: &str, notes: &mut Notes) -> Option<Fields> {
-        let place = format!("{}.", self.path(name));
-        self.take(name, notes, |value| match value {
-            Value::Object(values) => Some(Fields { values, place }),
-            _ => None,
-        })
-    }
-
     /// The elements of a list as `read` sees them; the wrong ones are noted.
     pub(crate) fn list<T>(
         &mut self,
@@ -152,6 +139,36 @@ impl Fields {
             }
         }
         list
+    }
+
+    /// A number that is not negative, written as one or as a text of digits.
+    pub(crate) fn digits(&mut self, name: &str, notes: &mut Notes) -> Option<String> {
+        self.take(name, notes, |value| match value {
+            Value::Number(number) => Some(number.as_u64()?.to_string()),
+            Value::String(text) => {
+                let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+                digits.then_some(text)
+            }
+            _ => None,
+        })
+    }
+
+    pub(crate) fn flag(&mut self, name: &str, notes: &mut Notes) -> Option<bool> {
+        self.take(name, notes, |value| value.as_bool())
+    }
+
+    /// The fields of an object, which knows its place.
+    pub(crate) fn object(&mut self, name: &str, notes: &mut Notes) -> Option<Fields> {
+        let place = format!("{}.", self.path(name));
+        self.take(name, notes, |value| match value {
+            Value::Object(values) => Some(Fields { values, place }),
+            _ => None,
+        })
+    }
+
+    /// What was not taken yet.
+    pub(crate) fn rest(self) -> Value {
+        Value::Object(self.values)
     }
 
     /// The objects of a list, each knowing its place.

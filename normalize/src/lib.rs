@@ -13,7 +13,9 @@ mod closing;
 mod error;
 mod fields;
 mod front_matter;
+mod github;
 mod github_archive;
+mod github_events;
 mod gitlab;
 mod jira;
 mod jira_markup;
@@ -47,6 +49,7 @@ pub fn normalize(raw: &RawTicket, key: &TicketKey) -> Result<Document, Normalize
         Dialect::GithubArchiveIssue | Dialect::GithubArchivePull => {
             github_archive::read(payload, raw.dialect, key)
         }
+        Dialect::GithubIssue | Dialect::GithubPull => github::read(payload, raw.dialect, key),
         Dialect::MarkdownNote => markdown_note::read(payload, key),
         Dialect::WhenceDocument => whence_document::read(payload),
         Dialect::GitlabIssue | Dialect::GitlabMergeRequest => {
@@ -54,9 +57,7 @@ pub fn normalize(raw: &RawTicket, key: &TicketKey) -> Result<Document, Normalize
         }
         Dialect::JiraIssue | Dialect::JiraServerIssue => jira::read(payload, raw.dialect, key),
         Dialect::LocalNotes => local_notes::read(payload, key),
-        Dialect::GithubIssue | Dialect::GithubPull | Dialect::LinearIssue => {
-            Err(Problem::NotAnObject("of a dialect without a reader"))
-        }
+        Dialect::LinearIssue => Err(Problem::NotAnObject("of a dialect without a reader")),
     };
     let mut document = document.map_err(|cause| cause.of(raw, key))?;
     let former = raw.names.iter().map(|name| clean_line(name));

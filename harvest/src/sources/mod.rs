@@ -1,6 +1,7 @@
 //! All kinds of sources: one folder and one line here for each.
 
 mod archive;
+mod github;
 mod gitlab;
 mod jira;
 mod ticket;
@@ -30,6 +31,7 @@ type Open = fn(name: &str, place: &str, opening: &Opening) -> Result<Box<dyn Sou
 
 /// The registry.
 pub(crate) const KINDS: &[Kind] = &[
+    github::KIND,
     gitlab::KIND,
     jira::KIND,
     archive::KIND,

@@ -6,14 +6,17 @@ use crate::{Clock, SourceError};
 use futures::StreamExt;
 use reqwest::{Certificate, Method, Url, header::HeaderMap, redirect};
 use serde_json::Value;
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 /// Between two pieces of an answer.
 const READ_TIMEOUT: Duration = Duration::from_secs(60);
 const MOST_REDIRECTS: usize = 5;
 /// An answer is refused beyond this: no page of tickets is larger.
-const LARGEST_BODY: usize = 128 << 20;
+pub(crate) const LARGEST_BODY: usize = 128 << 20;
 
 /// Where requests go and what they carry.
 pub(crate) struct Target {
@@ -62,38 +65,7 @@ impl Client {
     /// # Errors
     /// When the certificate file cannot be used.
     pub(crate) fn new(target: Target, clock: Clock) -> Result<Self, SourceError> {
-        // The process may have chosen a provider already; either is fine.
-        let _chosen_before = rustls::crypto::ring::default_provider().install_default();
-        let mut builder = reqwest::Client::builder()
-            .user_agent(concat!("whence/", env!("CARGO_PKG_VERSION")))
-            .default_headers(target.headers)
-            .connect_timeout(CONNECT_TIMEOUT)
-            .read_timeout(READ_TIMEOUT)
-            .redirect(redirect::Policy::custom(|attempt| {
-                let first = attempt.previous().first();
-                let same = first.is_some_and(|first| first.origin() == attempt.url().origin());
-                if attempt.previous().len() > MOST_REDIRECTS {
-                    attempt.error("too many redirects")
-                } else if same {
-                    attempt.follow()
-                } else {
-                    // The answer itself comes back: the token goes nowhere.
-                    attempt.stop()
-                }
-            }));
-        if let Some(path) = &target.ca_file {
-            let failed = |error: Box<dyn std::error::Error + Send + Sync>| {
-                SourceError::because(format!("ca_file {} cannot be used", path.display()), error)
-            };
-            let pem = std::fs::read(path).map_err(|e| failed(e.into()))?;
-            let certificates = Certificate::from_pem_bundle(&pem).map_err(|e| failed(e.into()))?;
-            for certificate in certificates {
-                builder = builder.add_root_certificate(certificate);
-            }
-        }
-        let http = builder
-            .build()
-            .map_err(|error| SourceError::because("cannot prepare requests", error))?;
+        let http = http(target.headers, target.ca_file.as_deref())?;
         Ok(Self {
             http,
             base: target.base,
@@ -154,8 +126,51 @@ impl Client {
     }
 }
 
+/// What every way to a service goes through: certificates, patience, and no
+/// redirect to another origin.
+///
+/// # Errors
+/// When the certificate file cannot be used.
+pub(crate) fn http(
+    headers: HeaderMap,
+    ca_file: Option<&Path>,
+) -> Result<reqwest::Client, SourceError> {
+    // The process may have chosen a provider already; either is fine.
+    let _chosen_before = rustls::crypto::ring::default_provider().install_default();
+    let mut builder = reqwest::Client::builder()
+        .user_agent(concat!("whence/", env!("CARGO_PKG_VERSION")))
+        .default_headers(headers)
+        .connect_timeout(CONNECT_TIMEOUT)
+        .read_timeout(READ_TIMEOUT)
+        .redirect(redirect::Policy::custom(|attempt| {
+            let first = attempt.previous().first();
+            let same = first.is_some_and(|first| first.origin() == attempt.url().origin());
+            if attempt.previous().len() > MOST_REDIRECTS {
+                attempt.error("too many redirects")
+            } else if same {
+                attempt.follow()
+            } else {
+                // The answer itself comes back: the token goes nowhere.
+                attempt.stop()
+            }
+        }));
+    if let Some(path) = ca_file {
+        let failed = |error: Box<dyn std::error::Error + Send + Sync>| {
+            SourceError::because(format!("ca_file {} cannot be used", path.display()), error)
+        };
+        let pem = std::fs::read(path).map_err(|e| failed(e.into()))?;
+        let certificates = Certificate::from_pem_bundle(&pem).map_err(|e| failed(e.into()))?;
+        for certificate in certificates {
+            builder = builder.add_root_certificate(certificate);
+        }
+    }
+    builder
+        .build()
+        .map_err(|error| SourceError::because("cannot prepare requests", error))
+}
+
 /// Without the address: a query may hold what is not for logs.
-fn broken(error: &reqwest::Error) -> SendError {
+pub(crate) fn broken(error: &reqwest::Error) -> SendError {
     let mut text = "no whole answer".to_owned();
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {

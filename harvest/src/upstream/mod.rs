@@ -17,7 +17,7 @@ mod tests;
 #[allow(unused_imports)]
 pub(crate) use caller::{CallError, Caller, Verdict, Wait};
 #[allow(unused_imports)]
-pub(crate) use client::{Client, Target, base_url};
+pub(crate) use client::{Client, LARGEST_BODY, Target, base_url, broken, http};
 #[allow(unused_imports)]
 pub(crate) use pace::Pace;
 #[allow(unused_imports)]

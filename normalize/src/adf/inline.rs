@@ -193,7 +193,11 @@ pub(crate) fn escape(text: &str) -> String {
         let special = match c {
             '`' => true,
             '*' => !(is_blank(before) && is_blank(after)),
-            '_' => !(is_word(before) && is_word(after)) && !(is_blank(before) && is_blank(after)),
+            '_' => {
+                let is_inside = is_word(before) && is_word(after);
+                let is_alone = is_blank(before) && is_blank(after);
+                !is_inside && !is_alone
+            }
             '~' => before == Some('~') || after == Some('~'),
             '<' => after.is_some_and(|c| c.is_ascii_alphabetic() || "/!?".contains(c)),
             ']' => after == Some('('),

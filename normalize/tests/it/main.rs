@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
 mod archives;
+mod github;
 mod gitlab;
 mod jira;
 mod laws;

@@ -6,6 +6,9 @@
 // Not every service needs all of the simulator.
 #![allow(dead_code)]
 
+mod github;
+mod github_rules;
+mod github_schema;
 mod gitlab;
 mod jira;
 mod mirror;

@@ -15,6 +15,17 @@ pub(crate) struct Simulator {
     http: reqwest::Client,
 }
 
+/// A file of the folder beside this repository that the simulator lives in;
+/// `None`, said on stderr, where it is not here.
+pub(crate) fn shared(path: &str) -> Option<PathBuf> {
+    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared")).join(path);
+    if !path.is_file() {
+        eprintln!("not checked: there is no {}", path.display());
+        return None;
+    }
+    Some(path)
+}
+
 impl Drop for Simulator {
     fn drop(&mut self) {
         let _ended_already = self.child.kill();
@@ -26,14 +37,7 @@ impl Simulator {
     /// Starts `service` with further arguments, such as `--page-cap 7`. `None`,
     /// said on stderr, where the simulator is not here.
     pub(crate) async fn start(service: &str, arguments: &[&str]) -> Option<Self> {
-        let serve = PathBuf::from(concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../../shared/upstreams/serve"
-        ));
-        if !serve.is_file() {
-            eprintln!("not checked: there is no simulator at {}", serve.display());
-            return None;
-        }
+        let serve = shared("upstreams/serve")?;
         let mut child = Command::new(serve)
             .args([service, "--port", "0", "--until-stdin-closes"])
             .args(arguments)
