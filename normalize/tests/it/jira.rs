@@ -1,6 +1,7 @@
 //! Issues of Jira, of both kinds.
 
 use crate::raw;
+use proptest::prelude::*;
 use serde_json::{Value, json};
 use whence_contract::{Dialect, Document, Provenance, TicketKey};
 use whence_normalize::{NormalizeError, normalize};
@@ -79,6 +80,52 @@ fn no_wrong_field_loses_an_issue() {
                 let document = read(dialect, &payload.to_string()).unwrap();
                 assert_eq!(document.id, "KILN-7", "{place} {wrong}");
             }
+        }
+    }
+}
+
+/// Everything that a later stage would choke on, as JSON escapes it.
+fn dirty() -> impl Strategy<Value = String> {
+    prop_oneof![
+        any::<String>(),
+        "[a \\r\\n\\t\u{0}\u{1b}\u{7f}\u{85}\u{feff}é😀{}*|#_!\\[\\]-]{0,30}",
+    ]
+}
+
+fn texts(value: &Value, check: &impl Fn(&str)) {
+    match value {
+        Value::String(text) => check(text),
+        Value::Array(items) => items.iter().for_each(|item| texts(item, check)),
+        Value::Object(fields) => fields.values().for_each(|value| texts(value, check)),
+        _ => {}
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_text_is_clean(words in prop::collection::vec(dirty(), 8)) {
+        let document = |text: &str| json!({"type": "doc", "version": 1, "content": [
+            {"type": "paragraph", "content": [{"type": "text", "text": text}]}]});
+        let payload = |body: &dyn Fn(&str) -> Value| json!({
+            "issue": {"id": "10012", "key": "KILN-7", "fields": {
+                "summary": words[0], "labels": [words[1]], "description": body(&words[2]),
+                "customfield_1": document(&words[3]), "status": {"name": words[4]},
+                "components": [{"name": words[5]}], "reporter": {"displayName": words[6]}}},
+            "comments": [{"id": words[7], "body": body(&words[0]), "author": {"displayName": words[1]}}],
+            "changelog": [{"items": [{"field": words[2], "fromString": words[3], "toString": words[4]}]}],
+            "names": {"customfield_1": words[5]},
+        });
+        let plain = |text: &str| json!(text);
+        for (dialect, payload) in [
+            (Dialect::JiraIssue, payload(&document)),
+            (Dialect::JiraServerIssue, payload(&plain)),
+        ] {
+            let document = read(dialect, &payload.to_string()).unwrap();
+            prop_assert_eq!(document.units.len(), 2);
+            texts(&serde_json::to_value(&document).unwrap(), &|text| {
+                let clean = |c: char| c == '\n' || c == '\t' || !c.is_control();
+                assert!(text.chars().all(clean), "{text:?}");
+            });
         }
     }
 }

@@ -5,7 +5,9 @@ use whence_contract::{Dialect, Recipe, Revision, StageVersion};
 use whence_log::{ErrorKind, Input, Previous, Stage};
 use whence_normalize::{NormalizeStage, VERSION};
 
-const ALL: [Dialect; 4] = [
+const ALL: [Dialect; 6] = [
+    Dialect::JiraIssue,
+    Dialect::JiraServerIssue,
     Dialect::GithubArchiveIssue,
     Dialect::GithubArchivePull,
     Dialect::MarkdownNote,

@@ -8,6 +8,7 @@ use crate::{
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use whence_harvest::{Batches, Item, Since, Source};
 
 mod cloud;
 mod server;
@@ -97,6 +98,23 @@ impl Service for Jira {
 }
 
 suite!(Jira);
+
+/// What a listing sends from the beginning, without the sweep that would mend
+/// it: the present name of every ticket, once for each time that it came.
+async fn listed(source: &dyn Source) -> Vec<String> {
+    let (out, mut batches) = Batches::channel(1_000_000);
+    source.list(Since::default(), &out).await.unwrap();
+    drop(out);
+    let mut names = Vec::new();
+    while let Some(batch) = batches.recv().await {
+        for item in batch.items {
+            if let Item::Ticket { raw, .. } = item {
+                names.push(raw.names.last().unwrap().clone());
+            }
+        }
+    }
+    names
+}
 
 /// A simulator and a mirror of one of its projects for an account.
 async fn world(who: &str, project: &str, arguments: &[&str], more: Value) -> Option<World> {

@@ -3,6 +3,7 @@
 use super::{
     judge::{judge, judge_heavy},
     settings::{Flavor, JiraSettings},
+    size::Size,
 };
 use crate::{
     Opening, SourceError,
@@ -41,11 +42,10 @@ pub(super) struct Api {
     pub(super) confidential: bool,
     /// Requests go where tokens with scopes are taken.
     pub(super) scoped: bool,
-    pub(super) page_size: usize,
-    /// Issues asked for whole at a time: fewer after a page was too heavy.
-    pub(super) batch: AtomicUsize,
-    /// What the service gives at most.
-    pub(super) most: AtomicUsize,
+    /// Results of a search at a time.
+    pub(super) page: Size,
+    /// Whole issues at a time.
+    pub(super) batch: Size,
     /// Issues in a row that failed while the project could be read.
     failures: AtomicUsize,
     names: OnceCell<Map<String, Value>>,
@@ -80,9 +80,8 @@ impl Api {
             origin: origin.to_owned(),
             confidential: settings.confidential,
             scoped: settings.api_url.is_some(),
-            page_size: settings.page_size(),
-            batch: AtomicUsize::new(settings.page_size()),
-            most: AtomicUsize::new(settings.page_size()),
+            page: Size::new(settings.page_size()),
+            batch: Size::new(settings.page_size()),
             failures: AtomicUsize::new(0),
             names: OnceCell::new(),
             zone: OnceCell::new(),

@@ -68,7 +68,11 @@ impl Api {
                 }
                 items.extend(item);
             }
-            let sent_up_to = Cursor::remember(walk.settled(), &BTreeMap::new(), 0, &made_with);
+            // Never behind the last pass, whose states are all in the log.
+            let updated = before.updated.max(walk.settled());
+            let horizon = horizon(updated, back);
+            known.retain(|_, at| *at >= horizon);
+            let sent_up_to = Cursor::remember(updated, &known, horizon, &made_with);
             out.send(Batch {
                 items,
                 cursor: Some(sent_up_to.value()),
@@ -78,10 +82,15 @@ impl Api {
         if walk.nameless > 0 {
             listing.incomplete(format!("{} results have no id", walk.nameless));
         }
-        let horizon = youngest.map_or(i64::MIN, |youngest| youngest.saturating_sub(back));
+        let horizon = horizon(youngest, back);
         listing.cursor = Cursor::remember(youngest, &known, horizon, &made_with).value();
         Ok(listing)
     }
+}
+
+/// Where the next pass begins; what is older need not be remembered.
+fn horizon(updated: Option<i64>, back: i64) -> i64 {
+    updated.map_or(i64::MIN, |updated| updated.saturating_sub(back))
 }
 
 /// Whether this state, or a younger one, was sent by an earlier pass.

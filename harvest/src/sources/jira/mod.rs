@@ -17,6 +17,7 @@ mod pages;
 mod payload;
 mod search;
 mod settings;
+mod size;
 mod walk;
 mod whole;
 

@@ -2,7 +2,7 @@
 //! a stated order, without their prose.
 
 use super::{api::Api, settings::Flavor};
-use crate::upstream::CallError;
+use crate::upstream::{CallError, Reply};
 use serde_json::{Value, json};
 use whence_contract::Timestamp;
 
@@ -75,14 +75,13 @@ impl Api {
         fields: &[&str],
         place: &Place,
     ) -> Result<Page, CallError> {
-        let mut body = json!({ "jql": jql, "fields": fields, "maxResults": self.page_size });
+        let mut body = json!({ "jql": jql, "fields": fields });
         if let Place::Token(token) = place {
             body["nextPageToken"] = json!(token);
         }
-        let what = self.search_name();
         let mut tries = 0;
         loop {
-            let asked = self.post(&what, "/search/jql", &body, false).await;
+            let asked = self.results("/search/jql", &mut body, 0).await;
             let reply = match (asked, place) {
                 // Tokens end after a week, and a slow walk may take longer.
                 (Err(CallError::Refused { why, .. }), Place::Token(_)) => {
@@ -129,11 +128,9 @@ impl Api {
             Place::Behind { count, last } => (count.saturating_sub(1), Some(last)),
             Place::Start | Place::Token(_) => (0, None),
         };
-        let most = self.page_size + usize::from(last.is_some());
-        let body = json!({ "jql": jql, "fields": fields, "startAt": start, "maxResults": most });
-        let reply = self
-            .post(&self.search_name(), "/search", &body, false)
-            .await?;
+        let mut body = json!({ "jql": jql, "fields": fields, "startAt": start });
+        let again = usize::from(last.is_some());
+        let reply = self.results("/search", &mut body, again).await?;
         let (mut rows, nameless) = rows(reply.value());
         let total = reply.value().get("total").and_then(Value::as_u64);
         let total = total.and_then(|total| usize::try_from(total).ok());
@@ -164,8 +161,21 @@ impl Api {
         })
     }
 
-    fn search_name(&self) -> String {
-        format!("the issues of {}", self.project_key)
+    /// One answer, of fewer results where many are too heavy. `more` results
+    /// come besides the page's own.
+    async fn results(&self, path: &str, body: &mut Value, more: usize) -> Result<Reply, CallError> {
+        let what = format!("the issues of {}", self.project_key);
+        loop {
+            let size = self.page.get();
+            body["maxResults"] = json!(size + more);
+            match self.post(&what, path, body, size > 1).await {
+                Err(CallError::Heavy { .. }) if size > 1 => self.page.halve(size),
+                asked => {
+                    self.page.grow();
+                    return asked;
+                }
+            }
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 use super::{api::Api, settings::Flavor};
 use crate::{SourceError, upstream::CallError};
 use serde_json::{Value, json};
-use std::{collections::HashMap, sync::atomic::Ordering};
+use std::collections::HashMap;
 use whence_contract::Timestamp;
 
 /// Everything but work logs, which are long and no prose, and what only says who
@@ -30,7 +30,7 @@ impl Api {
         let mut found = HashMap::new();
         let mut rest: Vec<String> = ids.to_vec();
         while !rest.is_empty() {
-            let size = self.batch.load(Ordering::Relaxed).clamp(1, rest.len());
+            let size = self.batch.get().min(rest.len());
             let later = rest.split_off(size);
             let now = std::mem::replace(&mut rest, later);
             match self.bulk(&now).await {
@@ -50,10 +50,10 @@ impl Api {
                             }
                         }
                     }
-                    self.grow();
+                    self.batch.grow();
                 }
                 Err(CallError::Heavy { .. }) if size > 1 => {
-                    self.batch.store(size / 2, Ordering::Relaxed);
+                    self.batch.halve(size);
                     rest.splice(..0, now);
                 }
                 Err(
@@ -142,17 +142,9 @@ impl Api {
                 .collect(),
         };
         if bulk.cut() {
-            self.most.fetch_min(bulk.given, Ordering::Relaxed);
+            self.batch.limit(bulk.given);
         }
         Ok(bulk)
-    }
-
-    /// A tenth more at a time, up to what is configured and what is given.
-    fn grow(&self) {
-        let size = self.batch.load(Ordering::Relaxed);
-        let most = self.most.load(Ordering::Relaxed);
-        let larger = (size + 1 + size / 10).min(most);
-        self.batch.store(larger, Ordering::Relaxed);
     }
 }
 

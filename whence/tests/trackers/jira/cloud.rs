@@ -1,6 +1,6 @@
 //! What Jira Cloud does that no other service does.
 
-use super::{OTHER, SMALL, ask, seen_by, settings_of, world};
+use super::{ODD, OTHER, SMALL, ask, listed, seen_by, settings_of, world};
 use crate::mirror::Mirror;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -265,16 +265,43 @@ async fn a_token_that_repeats_and_a_page_of_no_end_do_not_loop() {
     let Some(world) = world("reader", SMALL, &[], json!({"page_size": 7})).await else {
         return;
     };
-    let rule = json!({"match": {"path": "search/jql"}, "nth": [2, 3, 4, 5],
+    let there = seen_by(&world.simulator, "reader", "PCAP").await;
+    // Each of these breaks the chain of pages: begun anew, all come, once.
+    let rule = json!({"match": {"path": "search/jql"}, "nth": [2, 4, 6],
+        "then": {"special": "token_loop"}});
+    world.simulator.fault(rule).await;
+    let mut names = listed(world.mirror.source().as_ref()).await;
+    names.sort();
+    let mut expected: Vec<String> = there.keys().cloned().collect();
+    expected.sort();
+    assert_eq!(names, expected);
+    // Always so: an end with an error, and nothing removed.
+    world.simulator.calm().await;
+    let rule = json!({"match": {"path": "search/jql"}, "every": 1,
         "then": {"special": "token_loop"}});
     world.simulator.fault(rule).await;
     let begin = Instant::now();
     let run = any_pass(&world.mirror).await;
+    assert_eq!(run.status, RunStatus::Failed);
     assert!(begin.elapsed() < Duration::from_secs(60), "{run:?}");
     world.simulator.calm().await;
     world.mirror.sweep().await;
-    let there = seen_by(&world.simulator, "reader", "PCAP").await;
     assert_eq!(world.mirror.documents().await.len(), there.len());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_listing_alone_is_complete() {
+    for page_size in [1, 7, 100] {
+        let Some(world) = world("reader", ODD, &[], json!({ "page_size": page_size })).await else {
+            return;
+        };
+        let mut names = listed(world.mirror.source().as_ref()).await;
+        names.sort();
+        let there = seen_by(&world.simulator, "reader", "EDGE").await;
+        let mut expected: Vec<String> = there.into_keys().collect();
+        expected.sort();
+        assert_eq!(names, expected, "page size {page_size}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -282,9 +309,6 @@ async fn a_heavy_page_is_halved_and_one_bad_issue_stays_one() {
     let Some(world) = world("reader", SMALL, &[], json!({})).await else {
         return;
     };
-    let heavy = json!({"match": {"path": "bulkfetch"}, "nth": [1, 2],
-        "then": {"preset": "jira.504_search"}});
-    world.simulator.fault(heavy).await;
     // One issue alone cannot be had, in company or by itself.
     let number = a_number(&world).await;
     let key = format!("PCAP-{number}");
@@ -295,6 +319,10 @@ async fn a_heavy_page_is_halved_and_one_bad_issue_stays_one() {
             "then": {"malformed": true}}),
         json!({"match": {"path": format!("issue/{id}$")}, "every": 1,
             "then": {"malformed": true}}),
+        json!({"match": {"path": "bulkfetch"}, "nth": [1, 2],
+            "then": {"preset": "jira.504_search"}}),
+        json!({"match": {"path": "search/jql"}, "nth": [1, 2],
+            "then": {"preset": "jira.504_search"}}),
     ] {
         world.simulator.fault(rule).await;
     }

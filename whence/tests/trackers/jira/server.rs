@@ -286,9 +286,15 @@ async fn pages_that_shift_on_a_server_skip_nothing() {
     made.edits = vec![(3, 10_002), (5, 10_021), (7, 10_003), (9, 10_025)];
     let (base, world) = serve(made).await;
     let mirror = Mirror::new("jira:SRV", settings(&base, 5)).await;
-    mirror.pass().await;
-    mirror.pass().await;
-    is_equal(&mirror, &world).await;
+    let mut names = super::listed(mirror.source().as_ref()).await;
+    names.sort();
+    names.dedup();
+    let world = world.lock().unwrap();
+    let open = world.issues.iter().filter(|issue| issue.level.is_none());
+    let mut expected: Vec<String> = open.map(|issue| issue.key.clone()).collect();
+    expected.sort();
+    assert_eq!(names, expected);
+    assert!(world.searches > 9);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
