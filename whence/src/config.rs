@@ -132,8 +132,10 @@ impl Default for Chunk {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Harvest {
-    /// Seconds between passes over a source while `up` runs.
+    /// Seconds between passes over files and folders while `up` runs.
     pub(crate) interval_seconds: u64,
+    /// Seconds between passes over a tracker while `up` runs.
+    pub(crate) tracker_interval_seconds: u64,
     /// Most tickets that one pass may delete because a listing no longer has
     /// them, in percent of those known.
     pub(crate) max_prune: u8,
@@ -148,6 +150,7 @@ impl Default for Harvest {
     fn default() -> Self {
         Self {
             interval_seconds: 15,
+            tracker_interval_seconds: 60,
             max_prune: 20,
             sweep_seconds: 3600,
             worked: Vec::new(),
@@ -276,8 +279,16 @@ impl Config {
                 self.harvest.max_prune
             );
         }
-        if self.harvest.interval_seconds == 0 {
-            bail!("harvest.interval_seconds is 0; it must be 1 or more");
+        for (key, seconds) in [
+            ("interval_seconds", self.harvest.interval_seconds),
+            (
+                "tracker_interval_seconds",
+                self.harvest.tracker_interval_seconds,
+            ),
+        ] {
+            if seconds == 0 {
+                bail!("harvest.{key} is 0; it must be 1 or more");
+            }
         }
         if !self.query.listen.ip().is_loopback() {
             bail!(

@@ -42,7 +42,7 @@ pub(crate) async fn run(context: &Context, arguments: Sync) -> Result<Ending> {
     }
     if let Some(seconds) = arguments.watch {
         let pause = Duration::from_secs(seconds);
-        forever(context, &sources, &options, pause, &stop).await;
+        forever(context, &sources, &options, Pauses::all(pause), &stop).await;
         return Ok(Ending::Done);
     }
     let runs = once(context, &sources, &options, &stop).await?;
@@ -131,17 +131,42 @@ pub(crate) async fn once(
     Ok(runs)
 }
 
+/// Between two passes over a source.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pauses {
+    files: Duration,
+    trackers: Duration,
+}
+
+impl Pauses {
+    fn all(pause: Duration) -> Self {
+        Self {
+            files: pause,
+            trackers: pause,
+        }
+    }
+
+    /// As configured.
+    pub(crate) fn of(context: &Context) -> Self {
+        let harvest = &context.config.harvest;
+        Self {
+            files: Duration::from_secs(harvest.interval_seconds),
+            trackers: Duration::from_secs(harvest.tracker_interval_seconds),
+        }
+    }
+}
+
 /// Passes over all sources, side by side, until `stop`.
 pub(crate) async fn forever(
     context: &Context,
     sources: &[SourceSpec],
     options: &RunOptions,
-    pause: Duration,
+    pauses: Pauses,
     stop: &CancellationToken,
 ) {
     let passes = sources
         .iter()
-        .map(|source| repeat(context, source, options, pause, stop));
+        .map(|source| repeat(context, source, options, pauses, stop));
     futures::future::join_all(passes).await;
     stop.cancelled().await;
 }
@@ -150,7 +175,7 @@ async fn repeat(
     context: &Context,
     source: &SourceSpec,
     options: &RunOptions,
-    pause: Duration,
+    pauses: Pauses,
     stop: &CancellationToken,
 ) {
     let mut said = None;
@@ -176,14 +201,18 @@ async fn repeat(
             Some(Err(_)) => {}
             None => said = None,
         }
-        rest(context, source, pause, stop).await;
+        rest(context, source, pauses, stop).await;
     }
 }
 
 /// Waits for the next pass; meanwhile fetches what somebody wants now.
-async fn rest(context: &Context, source: &SourceSpec, pause: Duration, stop: &CancellationToken) {
+async fn rest(context: &Context, source: &SourceSpec, pauses: Pauses, stop: &CancellationToken) {
     let opened = wishes::open(context, source, Arc::new(|_| ()));
     let tracker = opened.ok().filter(|source| source.tracker().is_some());
+    let pause = match tracker {
+        Some(_) => pauses.trackers,
+        None => pauses.files,
+    };
     let granting = async {
         let Some(source) = tracker else {
             return std::future::pending().await;

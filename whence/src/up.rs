@@ -153,8 +153,8 @@ impl Running {
                 ))
             } else {
                 let options = harvest::options(&context, "up")?;
-                let pause = Duration::from_secs(context.config.harvest.interval_seconds);
-                harvest::forever(&context, &sources, &options, pause, &stop).await;
+                let pauses = harvest::Pauses::of(&context);
+                harvest::forever(&context, &sources, &options, pauses, &stop).await;
                 Ok(None)
             }
         };

@@ -2,7 +2,10 @@
 
 use super::{Pace, Reply, SendError};
 use crate::{Clock, Notice, SourceError};
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 use thiserror::Error;
 use tokio::time::Instant;
 
@@ -96,6 +99,8 @@ pub(crate) struct Caller {
     pace: Pace,
     notice: Notice,
     clock: Clock,
+    /// People still see what was waited for.
+    told: AtomicBool,
 }
 
 impl Caller {
@@ -105,6 +110,7 @@ impl Caller {
             pace,
             notice,
             clock,
+            told: AtomicBool::new(false),
         }
     }
 
@@ -131,6 +137,9 @@ impl Caller {
         let (mut tries, mut waits) = (0, 0);
         loop {
             self.pace.turn().await;
+            if self.told.swap(false, Ordering::Relaxed) {
+                (self.notice)("");
+            }
             let verdict = match send().await {
                 Ok(reply) => match judge(&reply) {
                     Verdict::Good => return Ok(reply),
@@ -190,7 +199,6 @@ impl Caller {
         let pause = wait.at_least.unwrap_or(doubled.min(LONGEST_UNSTATED_WAIT));
         self.hold(pause, &wait.why);
         tokio::time::sleep(pause).await;
-        (self.notice)("");
     }
 
     fn say(&self, wait: Duration, why: &str) {
@@ -202,5 +210,6 @@ impl Caller {
         );
         tracing::info!("{}: {line}", self.source);
         (self.notice)(&line);
+        self.told.store(true, Ordering::Relaxed);
     }
 }
