@@ -91,6 +91,10 @@ pub struct Wanted {
 
 /// What came of a fetch.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one at a time, and it is taken apart at once"
+)]
 pub enum Fetched {
     /// Its present state. The key may differ from the one that was asked for
     /// where a service gives a moved ticket a new identity.

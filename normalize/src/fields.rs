@@ -52,7 +52,7 @@ impl Fields {
     }
 
     /// A field that is there and not null, as `read` sees it.
-    fn take<T>(
+    pub(crate) fn take<T>(
         &mut self,
         name: &str,
         notes: &mut Notes,
@@ -64,6 +64,25 @@ impl Fields {
             notes.add(self.path(name));
         }
         read
+    }
+
+    /// A field that is there and not null, as it is.
+    pub(crate) fn value(&mut self, name: &str) -> Option<Value> {
+        self.values.remove(name).filter(|value| !value.is_null())
+    }
+
+    /// A field that is there and not null, left where it is.
+    pub(crate) fn peek(&self, name: &str) -> Option<&Value> {
+        self.values.get(name).filter(|value| !value.is_null())
+    }
+
+    /// The names of the fields that `wanted` picks.
+    pub(crate) fn names_where(&self, wanted: impl Fn(&str, &Value) -> bool) -> Vec<String> {
+        let fields = self
+            .values
+            .iter()
+            .filter(|(name, value)| wanted(name, value));
+        fields.map(|(name, _)| name.clone()).collect()
     }
 
     /// A body; `None` where absent.

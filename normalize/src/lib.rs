@@ -7,6 +7,7 @@
 //! Where do I add a dialect: one file with one `read` function, one arm in
 //! [`normalize`].
 
+mod adf;
 mod clean;
 mod closing;
 mod error;
@@ -15,6 +16,9 @@ mod front_matter;
 mod github;
 mod github_archive;
 mod github_events;
+mod gitlab;
+mod jira;
+mod jira_markup;
 mod local_notes;
 mod markdown_note;
 mod note_links;
@@ -48,12 +52,12 @@ pub fn normalize(raw: &RawTicket, key: &TicketKey) -> Result<Document, Normalize
         Dialect::GithubIssue | Dialect::GithubPull => github::read(payload, raw.dialect, key),
         Dialect::MarkdownNote => markdown_note::read(payload, key),
         Dialect::WhenceDocument => whence_document::read(payload),
+        Dialect::GitlabIssue | Dialect::GitlabMergeRequest => {
+            gitlab::read(payload, raw.dialect, key)
+        }
+        Dialect::JiraIssue | Dialect::JiraServerIssue => jira::read(payload, raw.dialect, key),
         Dialect::LocalNotes => local_notes::read(payload, key),
-        Dialect::GitlabIssue
-        | Dialect::GitlabMergeRequest
-        | Dialect::JiraIssue
-        | Dialect::JiraServerIssue
-        | Dialect::LinearIssue => Err(Problem::NotAnObject("of a dialect without a reader")),
+        Dialect::LinearIssue => Err(Problem::NotAnObject("of a dialect without a reader")),
     };
     let mut document = document.map_err(|cause| cause.of(raw, key))?;
     let former = raw.names.iter().map(|name| clean_line(name));

@@ -116,7 +116,7 @@ impl Run<'_> {
             Plan::Remove(absent) => absent,
             Plan::Refuse { absent, known } => {
                 record.warn([deletions::refusal(
-                    &self.source.name(),
+                    self.source.name(),
                     absent,
                     known,
                     percent,

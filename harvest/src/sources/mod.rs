@@ -2,6 +2,8 @@
 
 mod archive;
 mod github;
+mod gitlab;
+mod jira;
 mod ticket;
 mod wiki;
 
@@ -28,4 +30,11 @@ pub(crate) struct Kind {
 type Open = fn(name: &str, place: &str, opening: &Opening) -> Result<Box<dyn Source>, SourceError>;
 
 /// The registry.
-pub(crate) const KINDS: &[Kind] = &[archive::KIND, github::KIND, wiki::KIND, ticket::KIND];
+pub(crate) const KINDS: &[Kind] = &[
+    github::KIND,
+    gitlab::KIND,
+    jira::KIND,
+    archive::KIND,
+    wiki::KIND,
+    ticket::KIND,
+];

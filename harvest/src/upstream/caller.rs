@@ -180,6 +180,11 @@ impl Caller {
         self.say(wait, why);
     }
 
+    /// The same for a pause too short for people to hear of.
+    pub(crate) fn rest(&self, wait: Duration) {
+        self.pace.hold(Instant::now() + wait);
+    }
+
     async fn wait(&self, wait: &Wait, waits: u32) {
         let doubled = UNSTATED_WAIT * 2_u32.pow(waits.min(10) - 1);
         let pause = wait.at_least.unwrap_or(doubled.min(LONGEST_UNSTATED_WAIT));

@@ -154,10 +154,12 @@ fn resets_count_on_the_services_clock() {
         ("x-reset", "1704165305"),
         ("x-millis", "1704165305000"),
         ("x-past", "1000"),
+        ("x-text", "2024-01-02T03:15:05Z"),
     ];
     let reply = reply(200, &skewed, "{}");
     // 03:15:05 there is one minute after its answer.
     assert_eq!(resets_in(&reply, "x-reset"), Some(Duration::from_secs(61)));
     assert_eq!(resets_in(&reply, "x-millis"), Some(Duration::from_secs(61)));
+    assert_eq!(resets_in(&reply, "x-text"), Some(Duration::from_secs(61)));
     assert_eq!(resets_in(&reply, "x-past"), None);
 }

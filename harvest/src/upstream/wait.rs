@@ -23,10 +23,13 @@ pub(crate) fn retry_after(reply: &Reply) -> Option<Duration> {
     (wait > Duration::ZERO).then_some(wait)
 }
 
-/// How far the moment in a header lies ahead, in seconds or milliseconds since
-/// 1970. `None` where it is absent, unreadable or past.
+/// How far the moment in a header lies ahead: seconds or milliseconds since
+/// 1970, or an RFC 3339 time. `None` where it is absent, unreadable or past.
 pub(crate) fn resets_in(reply: &Reply, header: &str) -> Option<Duration> {
-    let number: i64 = reply.header(header)?.trim().parse().ok()?;
+    let text = reply.header(header)?.trim();
+    let Ok(number) = text.parse::<i64>() else {
+        return until(reply, text.parse().ok()?);
+    };
     // No service counts seconds beyond the year 5000.
     let moment = match number > 100_000_000_000 {
         true => Timestamp::from_millisecond(number).ok()?,

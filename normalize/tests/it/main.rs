@@ -4,6 +4,8 @@
 
 mod archives;
 mod github;
+mod gitlab;
+mod jira;
 mod laws;
 mod refused;
 mod snapshots;

@@ -9,6 +9,8 @@
 mod github;
 mod github_rules;
 mod github_schema;
+mod gitlab;
+mod jira;
 mod mirror;
 mod simulator;
 mod suite;

@@ -18,6 +18,7 @@ pub(crate) struct Mirror {
     pub(crate) log: Log,
     _servers: Servers,
     spec: String,
+    table: Value,
     settings: Settings,
     /// What the source waited for, as people see it.
     pub(crate) notices: Arc<Mutex<Vec<String>>>,
@@ -40,14 +41,39 @@ impl Mirror {
             log,
             _servers: servers,
             spec: spec.to_owned(),
-            settings: Settings::new(BTreeMap::from([(kind, table)])).with_env(|_| None),
+            settings: Settings::new(BTreeMap::from([(kind, table.clone())])).with_env(|_| None),
+            table,
             notices: Arc::default(),
         }
+    }
+
+    /// Another value of one setting.
+    pub(crate) fn set_one(&mut self, key: &str, value: Value) {
+        let mut table = self.table.clone();
+        table[key] = value;
+        self.set(table);
+    }
+
+    /// A pass with a sweep that may fail.
+    pub(crate) async fn try_sweep(&self) -> RunRecord {
+        let options = RunOptions {
+            sweep_after: Duration::ZERO,
+            ..RunOptions::default()
+        };
+        let stop = CancellationToken::new();
+        self.run(options, &stop).await.unwrap()
     }
 
     /// Another source on the same log, with the same settings.
     pub(crate) fn point_at(&mut self, spec: &str) {
         self.spec = spec.to_owned();
+    }
+
+    /// Other settings for the same source on the same log.
+    pub(crate) fn set(&mut self, table: Value) {
+        let kind = self.spec.split_once(':').unwrap().0.to_owned();
+        self.table = table.clone();
+        self.settings = Settings::new(BTreeMap::from([(kind, table)])).with_env(|_| None);
     }
 
     /// The source as the binary would open it.
