@@ -321,7 +321,7 @@ async fn links_events_and_details_are_kept() {
         .flat_map(|d| d.events.iter().map(|e| &e.kind))
         .collect();
     eprintln!("{kinds:?}");
-    for kind in ["closed", "merged", "labeled", "cross-referenced"] {
+    for kind in ["closed", "merged", "cross-referenced"] {
         assert!(kinds.contains(&kind.to_owned()), "{kind}");
     }
     let notes = documents.values().flat_map(|d| &d.units);

@@ -31,9 +31,10 @@ impl Github {
             let counted = seen.len() + strange;
             if total.is_some_and(|total| total > counted as u64) {
                 census.warnings.push(format!(
-                    "{}: GitHub counts {} {kind:?} tickets and lists {counted}; it may hide some",
+                    "{}: GitHub counts {} {} and lists {counted}; it may hide some",
                     self.present(),
                     total.unwrap_or_default(),
+                    kind.plural(),
                 ));
             }
             if strange > 0 {

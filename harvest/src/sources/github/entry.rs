@@ -22,6 +22,14 @@ impl Kind {
         }
     }
 
+    /// For messages.
+    pub(super) fn plural(self) -> &'static str {
+        match self {
+            Self::Issue => "issues",
+            Self::Pull => "pull requests",
+        }
+    }
+
     /// By GraphQL's name of the type.
     pub(super) fn of(node: &Value) -> Option<Self> {
         match node["__typename"].as_str()? {
@@ -97,9 +105,12 @@ pub(super) fn mark(node: &Value) -> String {
         }
     }
     let labels = node["labels"]["nodes"].as_array();
+    let names = labels.into_iter().flatten().take(LABELS);
+    let mut names: Vec<&str> = names.filter_map(|label| label["name"].as_str()).collect();
+    names.sort_unstable();
     let mut digest = Sha256::new();
-    for label in labels.into_iter().flatten().take(LABELS) {
-        digest.update(label["name"].as_str().unwrap_or_default());
+    for name in names {
+        digest.update(name);
         digest.update([0]);
     }
     let digest = hex::encode(digest.finalize());

@@ -113,10 +113,7 @@ impl<'a> Pages<'a> {
     }
 
     fn what(&self) -> String {
-        let kind = match self.kind {
-            Kind::Issue => "issues",
-            Kind::Pull => "pull requests",
-        };
+        let kind = self.kind.plural();
         format!("the list of {kind} of {}", self.api.repository.path())
     }
 
