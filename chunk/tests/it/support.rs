@@ -118,7 +118,8 @@ pub(crate) fn assert_laws(
 }
 
 fn without_comments(body: &str) -> String {
-    let mut rest = body;
+    let body = body.replace('\0', "");
+    let mut rest = body.as_str();
     let mut kept = String::new();
     while let Some((before, after)) = rest.split_once("<!--") {
         kept.push_str(before);
@@ -127,7 +128,7 @@ fn without_comments(body: &str) -> String {
             None => return kept + after,
         }
     }
-    kept.replace('\0', "") + rest
+    kept + rest
 }
 
 /// The texts without prefix, in order.
