@@ -6,7 +6,9 @@
 
 mod caller;
 mod client;
+mod graphql;
 mod pace;
+mod page_size;
 mod reply;
 mod wait;
 
@@ -18,8 +20,10 @@ mod tests;
 pub(crate) use caller::{CallError, Caller, Verdict, Wait};
 #[allow(unused_imports)]
 pub(crate) use client::{Client, LARGEST_BODY, Target, base_url, broken, http};
+pub(crate) use graphql::{nodes, only, page_problem};
 #[allow(unused_imports)]
 pub(crate) use pace::Pace;
+pub(crate) use page_size::PageSize;
 #[allow(unused_imports)]
 pub(crate) use reply::{Reply, SendError};
 #[allow(unused_imports)]

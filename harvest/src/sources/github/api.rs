@@ -5,12 +5,11 @@
 //! is over. Servers of one's own usually have no budget and say nothing.
 
 use super::{
-    queries::only,
     settings::{Place, Repository},
     transport::Transport,
     verdict::{self, Asked},
 };
-use crate::upstream::{CallError, Caller, Reply, Verdict, resets_in};
+use crate::upstream::{CallError, Caller, Reply, Verdict, only, resets_in};
 use graphql_client::GraphQLQuery;
 use serde::Serialize;
 use serde_json::{Value, json};

@@ -4,10 +4,12 @@ use super::{
     Github,
     entry::{Entry, Kind},
     queries::{TicketAt, ticket_at},
-    size::Size,
     verdict::Asked,
 };
-use crate::{Fetched, Item, SourceError, Wanted, upstream::CallError};
+use crate::{
+    Fetched, Item, SourceError, Wanted,
+    upstream::{CallError, PageSize},
+};
 use serde_json::Value;
 
 /// The number in `owner/repo#7`, where that is this source's repository, under
@@ -79,7 +81,7 @@ impl Github {
     }
 
     async fn present_state(&self, entry: &Entry) -> Result<Fetched, SourceError> {
-        let mut size = Size::new(1);
+        let mut size = PageSize::new(1);
         let items = self.gather(std::slice::from_ref(entry), &mut size).await?;
         match items.into_iter().next() {
             Some(item) => Ok(Fetched::Present(item)),

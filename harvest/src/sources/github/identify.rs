@@ -5,10 +5,12 @@ use super::{
     entry::Kind,
     pages::{Order, Pages},
     queries::{Reader, reader},
-    size::Size,
     verdict::Asked,
 };
-use crate::{Identity, SourceError, upstream::CallError};
+use crate::{
+    Identity, SourceError,
+    upstream::{CallError, PageSize},
+};
 use jiff::fmt::strtime;
 use whence_contract::Timestamp;
 
@@ -60,7 +62,7 @@ impl Github {
                 .await?;
             let entries = page.map(|page| page.entries).unwrap_or_default();
             let first: Vec<_> = entries.into_iter().take(1).collect();
-            self.gather(&first, &mut Size::new(1)).await?;
+            self.gather(&first, &mut PageSize::new(1)).await?;
             identity.may.push(format!("read {name}"));
             if kind == Kind::Pull {
                 let Some(pull) = first.first() else { continue };

@@ -38,7 +38,6 @@ mod queries;
 mod renames;
 mod replies;
 mod settings;
-mod size;
 mod ticket;
 mod transport;
 mod verdict;

@@ -5,12 +5,11 @@ use super::{
     api::Api,
     entry::{Entry, Kind},
     queries::{IssuesPage, PullsPage, issues_page, pulls_page},
-    size::Size,
     verdict::Asked,
 };
 use crate::{
     SourceError,
-    upstream::{CallError, Reply},
+    upstream::{CallError, PageSize, Reply, nodes, page_problem},
 };
 use serde_json::Value;
 use std::collections::HashSet;
@@ -51,7 +50,7 @@ pub(super) struct Pages<'a> {
     after: Option<String>,
     ended: bool,
     seen: HashSet<String>,
-    size: Size,
+    size: PageSize,
 }
 
 impl<'a> Pages<'a> {
@@ -65,7 +64,7 @@ impl<'a> Pages<'a> {
             after: None,
             ended: false,
             seen: HashSet::new(),
-            size: Size::new(LISTED),
+            size: PageSize::new(LISTED),
         }
     }
 
@@ -178,32 +177,5 @@ fn field(kind: Kind) -> &'static str {
     match kind {
         Kind::Issue => "issues",
         Kind::Pull => "pullRequests",
-    }
-}
-
-/// The elements of a list, with or without their positions.
-pub(super) fn nodes(list: &Value) -> impl Iterator<Item = &Value> {
-    let bare = list["nodes"].as_array().into_iter().flatten();
-    let edges = list["edges"].as_array().into_iter().flatten();
-    bare.chain(edges.map(|edge| &edge["node"]))
-}
-
-/// What keeps a page from being gone on from. An empty page with more to come and
-/// a missing position are how GitHub stumbles; asked again, it goes on.
-pub(super) fn page_problem(list: &Value, after: Option<&str>) -> Option<String> {
-    if !list["nodes"].is_array() && !list["edges"].is_array() {
-        return Some("a page without its list".to_owned());
-    }
-    let more = list["pageInfo"]["hasNextPage"].as_bool();
-    let next = list["pageInfo"]["endCursor"].as_str();
-    match more {
-        None => Some("a page that does not say whether more follow".to_owned()),
-        Some(false) => None,
-        Some(true) if nodes(list).next().is_none() => {
-            Some("an empty page with more to come".to_owned())
-        }
-        Some(true) if next.is_none() => Some("more to come and no way to it".to_owned()),
-        Some(true) if next == after => Some("the same page again".to_owned()),
-        Some(true) => None,
     }
 }

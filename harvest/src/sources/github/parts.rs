@@ -4,13 +4,11 @@ use super::{
     api::Api,
     entry::Kind,
     joined::Joined,
-    pages::{nodes, page_problem},
     queries::*,
     replies::{self, Thread},
-    size::Size,
     verdict::Asked,
 };
-use crate::upstream::{CallError, Reply};
+use crate::upstream::{CallError, PageSize, Reply, nodes, page_problem};
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -194,7 +192,7 @@ async fn drain(
     }
     let what = format!("{what}, {}", part.field());
     let mut joined = Joined::new(part, list);
-    let mut size = Size::new(part.page());
+    let mut size = PageSize::new(part.page());
     let mut seen = HashSet::new();
     while let Some(after) = joined.next.take() {
         if !seen.insert(after.clone()) {

@@ -4,7 +4,7 @@
 //! GitHub's is good for as long as what it stands behind, and a thread that is
 //! found there must be the one that was meant.
 
-use super::pages::nodes;
+use crate::upstream::nodes;
 use serde_json::Value;
 
 /// Where a thread's own position is kept until all threads are known.

@@ -3,12 +3,12 @@
 
 use super::{
     entry::{Entry, Kind, mark},
-    queries::{MoreComments, PullDetails, more_comments, only},
+    queries::{MoreComments, PullDetails, more_comments},
     verdict::{self, Asked},
 };
 use crate::{
     HookError, HookRequest, Opening, Settings, SourceSpec, read_hook,
-    upstream::{Reply, Verdict},
+    upstream::{Reply, Verdict, only},
 };
 use ::http::HeaderMap;
 use graphql_client::GraphQLQuery;

@@ -7,12 +7,11 @@ use super::{
     payload::{tidy, without_pending},
     queries::{IssueDetails, PullDetails, issue_details, pull_details},
     renames,
-    size::Size,
     verdict::Asked,
 };
 use crate::{
     Item, SourceError, Unreadable,
-    upstream::{CallError, Reply},
+    upstream::{CallError, PageSize, Reply},
 };
 use serde_json::{Value, value::to_raw_value};
 use std::collections::VecDeque;
@@ -71,7 +70,7 @@ impl Github {
     pub(super) async fn gather(
         &self,
         entries: &[Entry],
-        size: &mut Size,
+        size: &mut PageSize,
     ) -> Result<Vec<Item>, SourceError> {
         let mut items = Vec::new();
         let mut todo: VecDeque<&[Entry]> = entries.chunks(size.now() as usize).collect();

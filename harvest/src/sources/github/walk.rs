@@ -4,9 +4,8 @@ use super::{
     Github, OVERLAP,
     entry::{Entry, Kind},
     pages::{Order, Pages},
-    size::Size,
 };
-use crate::{Batch, Batches, Coverage, Listing, Since, SourceError};
+use crate::{Batch, Batches, Coverage, Listing, Since, SourceError, upstream::PageSize};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -50,7 +49,7 @@ struct Walk<'a> {
     github: &'a Github,
     out: &'a Batches,
     cursor: Cursor,
-    size: Size,
+    size: PageSize,
     strange: usize,
 }
 
@@ -69,7 +68,7 @@ impl Github {
                 repository,
                 ..cursor
             },
-            size: Size::new(self.page_size),
+            size: PageSize::new(self.page_size),
             strange: 0,
         };
         walk.forward(Kind::Issue).await?;

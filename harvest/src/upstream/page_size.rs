@@ -5,14 +5,14 @@ const BEFORE_GROWING: u32 = 8;
 
 /// A page size that learns.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Size {
+pub(crate) struct PageSize {
     now: u32,
     most: u32,
     passed: u32,
 }
 
-impl Size {
-    pub(super) fn new(most: u32) -> Self {
+impl PageSize {
+    pub(crate) fn new(most: u32) -> Self {
         let most = most.max(1);
         Self {
             now: most,
@@ -21,18 +21,18 @@ impl Size {
         }
     }
 
-    pub(super) fn now(self) -> u32 {
+    pub(crate) fn now(self) -> u32 {
         self.now
     }
 
     /// It was too much.
-    pub(super) fn halve(&mut self) {
+    pub(crate) fn halve(&mut self) {
         self.now = (self.now / 2).max(1);
         self.passed = 0;
     }
 
     /// It passed.
-    pub(super) fn grow(&mut self) {
+    pub(crate) fn grow(&mut self) {
         self.passed += 1;
         if self.passed >= BEFORE_GROWING && self.now < self.most {
             self.now = (self.now + self.now.div_ceil(2)).min(self.most);
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn it_halves_to_one_and_grows_back_slowly() {
-        let mut size = Size::new(25);
+        let mut size = PageSize::new(25);
         for wanted in [12, 6, 3, 1, 1] {
             size.halve();
             assert_eq!(size.now(), wanted);
