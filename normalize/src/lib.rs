@@ -19,6 +19,7 @@ mod github_events;
 mod gitlab;
 mod jira;
 mod jira_markup;
+mod linear;
 mod local_notes;
 mod markdown_note;
 mod note_links;
@@ -57,7 +58,7 @@ pub fn normalize(raw: &RawTicket, key: &TicketKey) -> Result<Document, Normalize
         }
         Dialect::JiraIssue | Dialect::JiraServerIssue => jira::read(payload, raw.dialect, key),
         Dialect::LocalNotes => local_notes::read(payload, key),
-        Dialect::LinearIssue => Err(Problem::NotAnObject("of a dialect without a reader")),
+        Dialect::LinearIssue => linear::read(payload, key),
     };
     let mut document = document.map_err(|cause| cause.of(raw, key))?;
     let former = raw.names.iter().map(|name| clean_line(name));

@@ -4,6 +4,7 @@ mod archive;
 mod github;
 mod gitlab;
 mod jira;
+mod linear;
 mod ticket;
 mod wiki;
 
@@ -34,6 +35,7 @@ pub(crate) const KINDS: &[Kind] = &[
     github::KIND,
     gitlab::KIND,
     jira::KIND,
+    linear::KIND,
     archive::KIND,
     wiki::KIND,
     ticket::KIND,

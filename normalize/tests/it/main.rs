@@ -7,6 +7,7 @@ mod github;
 mod gitlab;
 mod jira;
 mod laws;
+mod linear;
 mod refused;
 mod snapshots;
 

@@ -8,9 +8,11 @@
 
 mod github;
 mod github_rules;
-mod github_schema;
+
 mod gitlab;
 mod jira;
+mod linear;
 mod mirror;
+mod schemas;
 mod simulator;
 mod suite;
