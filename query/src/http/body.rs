@@ -18,6 +18,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
     type Rejection = Failure;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Failure> {
+        let path = request.uri().path().to_owned();
         let bytes = Bytes::from_request(request, state)
             .await
             .map_err(|rejection| {
@@ -30,12 +31,23 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
                 }
             })?;
         let body = serde_json::from_slice(&bytes).map_err(|error| {
-            let hint = "POST /search takes {\"query\": \"…\", \"k\": 10, \"filters\": {…}}, /invalidate \
-                        {\"source\", \"ticket_id\", \"wait\"}, /local/sync {\"source\", \"ticket_id\", \
-                        \"findings_md\", \"wait\"}";
+            let hint = takes(&path);
             SearchError::bad_request(format!("the body is not a request: {error}"), hint)
         })?;
         Ok(Self(body))
+    }
+}
+
+/// What the endpoint that was asked takes.
+fn takes(path: &str) -> &'static str {
+    match path {
+        "/invalidate" => {
+            r#"POST /invalidate takes {"source": "…", "ticket_id": "…", "wait": true}"#
+        }
+        "/local/sync" => {
+            r#"POST /local/sync takes {"source": "…", "ticket_id": "…", "findings_md": "…"}"#
+        }
+        _ => r#"POST /search takes {"query": "…", "k": 10, "filters": {…}}"#,
     }
 }
 
