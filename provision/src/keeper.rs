@@ -200,6 +200,8 @@ impl Loop {
                 },
                 Next::StartAfter(pause) => match self.inbox.recv_timeout(pause) {
                     Err(RecvTimeoutError::Disconnected) | Ok(Message::Stop) => Next::Finish,
+                    // A late word about a child that was killed: the start still stands.
+                    Ok(Message::Ended(_)) => Next::StartAfter(pause),
                     Ok(message) => self.while_down(message),
                     Err(RecvTimeoutError::Timeout) => match self.spawn() {
                         Ok(running) => self.watch(running),
@@ -400,5 +402,43 @@ fn describe(status: Option<ExitStatus>) -> String {
         Some((Some(code), _)) => format!("ended with exit code {code}"),
         Some((None, Some(signal))) => format!("was ended by signal {signal}"),
         _ => "ended".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_late_word_about_a_killed_child_does_not_cancel_a_start() {
+        let folder = tempfile::tempdir().unwrap();
+        let (back, inbox) = mpsc::channel();
+        let (reply, answer) = mpsc::sync_channel(1);
+        // As they may arrive after a kill: the asker is quicker than the word.
+        back.send(Message::Start(reply)).unwrap();
+        back.send(Message::Ended(0)).unwrap();
+        let keeping = Loop {
+            spec: Spec {
+                name: "sleep",
+                spawn: Box::new(|_| Ok(Command::new("sleep").arg("60").spawn().unwrap())),
+                is_ready: Box::new(|| true),
+                log: ChildLog::new(folder.path().join("log")),
+                stop: (Signal::TERM, Duration::from_secs(10)),
+                restart: true,
+            },
+            on_event: Box::new(|_| ()),
+            inbox,
+            back: back.clone(),
+            failures: 0,
+            number: 0,
+            reply: None,
+        };
+        let thread = thread::spawn(move || keeping.run());
+        let started = answer.recv_timeout(Duration::from_secs(30));
+        back.send(Message::Stop).unwrap();
+        thread.join().unwrap();
+        assert!(matches!(started, Ok(Ok(()))), "{started:?}");
     }
 }
