@@ -10,6 +10,12 @@ pub trait QueryEncoder: Send + Sync {
     /// The identity of the model: only its own vectors are compared.
     fn model(&self) -> &ModelId;
 
+    /// The cosine similarity below which its vectors say nothing; `None` where
+    /// nobody measured it.
+    fn floor(&self) -> Option<f64> {
+        None
+    }
+
     /// The vector of a question, with the query prompt of the model's authors.
     ///
     /// # Errors

@@ -109,6 +109,44 @@ pub(crate) async fn fetch(
     Ok(wanted.iter().map(complete).collect())
 }
 
+const PASSAGES: &str = "
+    SELECT w.place, t.title, c.text, c.prefix_len
+    FROM unnest($1::bigint[], $2::int[], $3::int[]) AS w(ticket_id, seq, place)
+    JOIN chunks c USING (ticket_id, seq) JOIN tickets t USING (ticket_id)";
+
+/// What a reranker reads of each of `wanted`, in its order: the ticket's title
+/// and the text of its best chunk. Empty for what was deleted meanwhile.
+pub(crate) async fn passages(
+    client: &Client,
+    wanted: &[Wanted],
+) -> Result<Vec<String>, SearchError> {
+    let failed = |error| SearchError::postgres("reading the candidates", error);
+    let (mut of, mut seqs, mut places) = (Vec::new(), Vec::new(), Vec::new());
+    for (place, wanted) in wanted.iter().enumerate() {
+        if let (Some(seq), Ok(place)) = (wanted.seqs.first(), i32::try_from(place)) {
+            of.push(wanted.ticket_id);
+            seqs.push(*seq);
+            places.push(place);
+        }
+    }
+    let statement = client.prepare_cached(PASSAGES).await.map_err(failed)?;
+    let rows = client
+        .query(&statement, &[&of, &seqs, &places])
+        .await
+        .map_err(failed)?;
+    let mut texts = vec![String::new(); wanted.len()];
+    for row in rows {
+        let (title, text): (&str, &str) = (row.get(1), row.get(2));
+        let place = usize::try_from(row.get::<_, i32>(0)).ok();
+        let prefix = usize::try_from(row.get::<_, i32>(3)).unwrap_or_default();
+        let prose = text.get(prefix..).unwrap_or(text);
+        if let Some(slot) = place.and_then(|place| texts.get_mut(place)) {
+            *slot = format!("{title}\n\n{prose}");
+        }
+    }
+    Ok(texts)
+}
+
 /// The first chunk of each ticket that may be seen.
 pub(crate) async fn first_chunks(
     client: &Client,

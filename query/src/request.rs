@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 pub const MAX_QUERY_BYTES: usize = 8 * 1024;
 /// The most hits.
 pub const MAX_K: usize = 200;
+/// The most tickets that can be excluded.
+pub const MAX_EXCLUDED: usize = 100;
 
 /// A search. Fields that are not here are refused.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,6 +28,18 @@ pub struct SearchRequest {
     /// What a hit is.
     #[serde(default)]
     pub group_by: GroupBy,
+    /// Of chunks as hits: how many of one ticket at most; others take their place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_ticket: Option<usize>,
+    /// Tickets, by a present or a former id, that take no part at all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exclude: Vec<String>,
+    /// Whether the reranker is asked, where there is one.
+    #[serde(default = "yes")]
+    pub rerank: bool,
+    /// Answer with what there is, even if nothing is relevant.
+    #[serde(default)]
+    pub include_weak: bool,
     /// In place of the configured fusion.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fusion: Option<Fusion>,
@@ -36,6 +50,10 @@ pub struct SearchRequest {
 
 fn default_k() -> usize {
     10
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// Which legs to use.
@@ -83,6 +101,10 @@ impl SearchRequest {
             mode: Mode::default(),
             filters: Filters::default(),
             group_by: GroupBy::default(),
+            per_ticket: None,
+            exclude: Vec::new(),
+            rerank: true,
+            include_weak: false,
             fusion: None,
             explain: false,
         }
@@ -114,21 +136,27 @@ impl SearchRequest {
                 format!("k is between 1 and {MAX_K}"),
             ));
         }
-        if let Some(Fusion::Rrf { k }) = self.fusion
-            && !(k.is_finite() && k >= 0.0)
-        {
+        if self.per_ticket == Some(0) {
             return Err(SearchError::bad_request(
-                "the k of rrf is negative",
-                "60 is usual",
+                "per_ticket is 0",
+                "it is 1 or more, or left out",
             ));
         }
-        if let Some(Fusion::Score { dense, lexical }) = self.fusion
-            && !(dense.is_finite() && lexical.is_finite() && dense >= 0.0 && lexical >= 0.0)
-        {
+        if self.exclude.len() > MAX_EXCLUDED {
             return Err(SearchError::bad_request(
-                "a weight is negative",
-                "0.5 and 0.5 are usual",
+                format!("{} tickets are excluded", self.exclude.len()),
+                format!("at most {MAX_EXCLUDED}"),
             ));
+        }
+        // What no row can hold, Postgres would refuse as a fault of ours.
+        if self.exclude.iter().any(|id| id.contains('\0')) {
+            return Err(SearchError::bad_request(
+                "an excluded ticket has a NUL in its id",
+                "leave it out",
+            ));
+        }
+        if let Some(wrong) = self.fusion.and_then(Fusion::problem) {
+            return Err(SearchError::bad_request(wrong, "0 and more is possible"));
         }
         Ok(())
     }

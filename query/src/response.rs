@@ -1,6 +1,6 @@
 //! What is answered.
 
-use crate::Mode;
+use crate::{Filters, Mode};
 use serde::Serialize;
 use whence_contract::Timestamp;
 
@@ -11,16 +11,50 @@ pub struct SearchResponse {
     pub hits: Vec<Hit>,
     /// The legs that were used.
     pub mode: Mode,
-    /// Why fewer legs were used than asked for; empty when all were.
+    /// Why fewer parts were used than asked for; empty when all were.
     pub degraded: Vec<Degraded>,
+    /// What the question was taken for, where it holds filters or phrases.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub understood: Option<Understood>,
+    /// Why there are no hits, where nothing that was found is relevant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub miss: Option<Miss>,
     /// Where the time went.
     pub took_ms: Took,
+}
+
+/// A question taken apart.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Understood {
+    /// The words that were searched for.
+    pub text: String,
+    /// What must stand word by word.
+    pub phrases: Vec<String>,
+    /// All filters, those beside the question included.
+    pub filters: Filters,
+}
+
+/// Nothing relevant was found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Miss {
+    /// For people.
+    pub reason: String,
+    /// The similarity of the nearest chunk, -1 to 1; absent without that leg.
+    pub dense: Option<f64>,
+    /// What it had to be.
+    pub dense_floor: Option<f64>,
+    /// The best ticket's part of the BM25 score that the question's terms could
+    /// give, 0 to 1; absent without that leg.
+    pub lexical: Option<f64>,
+    /// What it had to be.
+    pub lexical_floor: Option<f64>,
 }
 
 /// A part of the search that could not be used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Degraded {
-    /// `no_encoder`, `encoder_failed`, `no_vectors` …
+    /// `no_encoder`, `encoder_failed`, `no_vectors`, `dense_failed`, `lexical_failed`,
+    /// `lexical_chunk_failed`, `rerank_failed`, `rerank_timeout`.
     pub code: &'static str,
     /// For people.
     pub reason: String,
@@ -35,10 +69,14 @@ pub struct Took {
     pub exact: f64,
     /// Recall by vectors.
     pub dense: f64,
-    /// Recall by words; runs beside the dense one.
+    /// Recall by words over tickets; runs beside the dense one.
     pub lexical: f64,
+    /// Recall by words over chunks; runs beside both.
+    pub lexical_chunk: f64,
     /// Completing each leg's scores and fusing.
     pub fuse: f64,
+    /// Asking the reranker.
+    pub rerank: f64,
     /// Reading the rows that are shown.
     pub fetch: f64,
     /// All of it.
@@ -93,8 +131,13 @@ pub struct Hit {
 pub struct Legs {
     /// Cosine similarity of the best chunk.
     pub dense: Option<Leg>,
-    /// BM25.
+    /// BM25 of the ticket.
     pub lexical: Option<Leg>,
+    /// BM25 of its best chunk.
+    pub lexical_chunk: Option<Leg>,
+    /// The reranker's score of the best chunk, 0 to 1; it decides the order where
+    /// it is there.
+    pub rerank: Option<Leg>,
 }
 
 /// One leg's view of a hit.

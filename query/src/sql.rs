@@ -13,6 +13,7 @@ pub(crate) enum Value {
     Big(i64),
     Bigs(Vec<i64>),
     Float(f64),
+    Floats(Vec<f64>),
     Vector(Vector),
 }
 
@@ -25,6 +26,7 @@ impl Value {
             Self::Big(value) => value,
             Self::Bigs(value) => value,
             Self::Float(value) => value,
+            Self::Floats(value) => value,
             Self::Vector(value) => value,
         }
     }

@@ -6,12 +6,17 @@ use super::{
     table::{On, Takes},
 };
 use crate::sql::{Value, Values};
+use std::borrow::Cow;
+use whence_model::lexical::query_terms;
+
+/// SQL with `{}` for its value.
+type Clause = (Cow<'static, str>, Value);
 
 /// What a statement must respect.
 #[derive(Clone, Debug)]
 pub(crate) struct Conditions {
-    ticket: Vec<(&'static str, Value)>,
-    chunk: Vec<(&'static str, Value)>,
+    ticket: Vec<Clause>,
+    chunk: Vec<Clause>,
     /// Up to which level text is seen.
     pub(crate) visibility: i16,
 }
@@ -32,8 +37,8 @@ impl Conditions {
                 _ => Value::Texts(given.to_vec()),
             };
             match (filter.on)(given) {
-                On::Ticket(sql) => conditions.ticket.push((sql, value)),
-                On::Chunk(sql) => conditions.chunk.push((sql, value)),
+                On::Ticket(sql) => conditions.ticket.push((sql.into(), value)),
+                On::Chunk(sql) => conditions.chunk.push((sql.into(), value)),
                 On::Visibility => {
                     conditions.visibility = match first.as_str() {
                         "internal" => 1,
@@ -44,6 +49,40 @@ impl Conditions {
             }
         }
         conditions
+    }
+
+    /// That a ticket holds each of `phrases` word by word in its title or in one
+    /// visible chunk; case and the kind of blank do not matter.
+    pub(crate) fn holding(mut self, phrases: &[String]) -> Self {
+        let level = self.visibility;
+        for phrase in phrases {
+            // Few tickets hold all the words: only their texts are then read.
+            let terms = query_terms(phrase);
+            if !terms.is_empty() {
+                let sql = format!(
+                    "t.ticket_id IN (SELECT p.ticket_id FROM postings p WHERE p.term = ANY({{}}) \
+                     AND p.visibility <= {level} GROUP BY p.ticket_id \
+                     HAVING count(DISTINCT p.term) = cardinality({{}}))"
+                );
+                self.ticket.push((sql.into(), Value::Texts(terms)));
+            }
+            let sql = format!(
+                "(t.title ~* ANY({{}}) OR EXISTS (SELECT FROM chunks h WHERE h.ticket_id = t.ticket_id \
+                 AND h.visibility <= {level} AND h.text ~* ANY({{}})))"
+            );
+            self.ticket
+                .push((sql.into(), Value::Texts(vec![pattern(phrase)])));
+        }
+        self
+    }
+
+    /// That a ticket is none of `ids`, present or former.
+    pub(crate) fn excluding(mut self, ids: &[String]) -> Self {
+        if !ids.is_empty() {
+            let sql = "NOT (t.id = ANY({}) OR t.aliases && {})";
+            self.ticket.push((sql.into(), Value::Texts(ids.to_vec())));
+        }
+        self
     }
 
     /// Whether every visible chunk passes.
@@ -69,7 +108,30 @@ impl Conditions {
     }
 }
 
-fn clauses(of: &[(&'static str, Value)], values: &mut Values) -> String {
+/// A phrase as a regular expression of Postgres: whole words, any blanks between.
+fn pattern(phrase: &str) -> String {
+    let word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    let mut pattern = String::from(if word(phrase.chars().next()) {
+        r"\m"
+    } else {
+        ""
+    });
+    for c in phrase.chars() {
+        match c {
+            ' ' => pattern.push_str(r"\s+"),
+            c if c.is_alphanumeric() || c == '_' => pattern.push(c),
+            // Before any other character a backslash only says that it is meant.
+            c if c.is_ascii() => pattern.extend(['\\', c]),
+            c => pattern.push(c),
+        }
+    }
+    if word(phrase.chars().last()) {
+        pattern.push_str(r"\M");
+    }
+    pattern
+}
+
+fn clauses(of: &[Clause], values: &mut Values) -> String {
     let mut sql = String::new();
     for (clause, value) in of {
         let place = values.bind(value.clone());
@@ -102,6 +164,16 @@ mod tests {
             }
             insta::assert_snapshot!(filter.name, sql(&filters));
         }
+    }
+
+    #[test]
+    fn a_phrase_is_matched_literally() {
+        assert_eq!(pattern("lift off"), r"\mlift\s+off\M");
+        assert_eq!(pattern("a.b(*) \\x é"), r"\ma\.b\(\*\)\s+\\x\s+é\M");
+        assert_eq!(pattern("(x)"), r"\(x\)");
+        let conditions = Conditions::of(&Filters::default()).holding(&["of the kiln".to_owned()]);
+        assert!(!conditions.is_empty() && !conditions.on_chunks());
+        insta::assert_snapshot!(conditions.on_ticket_sql(&mut Values::default()));
     }
 
     #[test]

@@ -16,10 +16,69 @@ use crate::{
 };
 use deadpool_postgres::Client;
 
+/// The question's terms that the corpus holds, with what each tells.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Weights {
+    terms: Vec<String>,
+    idf: Vec<f64>,
+    /// The sum over all terms of the question, unknown ones included.
+    sum: f64,
+}
+
+impl Weights {
+    /// Looks up how many tickets hold each of `terms`; keeps the `most` that
+    /// tell most.
+    pub(crate) async fn of(
+        client: &Client,
+        terms: &[String],
+        corpus: &Corpus,
+        visibility: i16,
+        most: usize,
+    ) -> Result<Self, SearchError> {
+        if terms.is_empty() {
+            return Ok(Self::default());
+        }
+        let mut values = Values::default();
+        let asked = values.bind(Value::Texts(terms.to_vec()));
+        let level = values.bind(Value::Small(visibility));
+        let sql = format!(
+            "SELECT q.term, d.df FROM unnest({asked}::text[]) AS q(term) \
+             CROSS JOIN LATERAL (SELECT count(DISTINCT p.ticket_id)::float8 AS df FROM postings p \
+               WHERE p.term = q.term AND p.visibility <= {level}) AS d"
+        );
+        let rows = Statement { sql, values }
+            .rows(client)
+            .await
+            .map_err(failed)?;
+        let tickets = seen(&corpus.tickets, visibility);
+        let mut weighed: Vec<(String, f64, f64)> = rows
+            .iter()
+            .map(|row| {
+                let df: f64 = row.get(1);
+                // The count of tickets may be some seconds old; df is not.
+                let tickets = tickets.max(df);
+                (row.get(0), df, ((tickets - df + 0.5) / (df + 0.5)).ln_1p())
+            })
+            .collect();
+        weighed.sort_by(|a, b| b.2.total_cmp(&a.2).then_with(|| a.0.cmp(&b.0)));
+        weighed.truncate(most);
+        let sum = weighed.iter().map(|(.., idf)| idf).sum();
+        weighed.retain(|(_, df, _)| *df > 0.0);
+        let (terms, idf) = weighed
+            .into_iter()
+            .map(|(term, _, idf)| (term, idf))
+            .unzip();
+        Ok(Self { terms, idf, sum })
+    }
+
+    fn is_empty(&self) -> bool {
+        self.terms.is_empty()
+    }
+}
+
 /// What to look for.
 pub(crate) struct Lexical<'a> {
-    /// Of the question, each once.
-    pub(crate) terms: &'a [String],
+    pub(crate) weights: &'a Weights,
     pub(crate) conditions: &'a Conditions,
     pub(crate) corpus: Corpus,
     pub(crate) ticket_bm25: Bm25,
@@ -34,23 +93,31 @@ impl Lexical<'_> {
         limit: usize,
         within: Option<&[i64]>,
     ) -> Result<Vec<TicketScore>, SearchError> {
-        if self.terms.is_empty() || within.is_some_and(<[i64]>::is_empty) {
+        if self.weights.is_empty() || within.is_some_and(<[i64]>::is_empty) {
             return Ok(Vec::new());
         }
-        let rows = self
-            .tickets_sql(limit, within)
-            .rows(client)
-            .await
-            .map_err(failed)?;
-        let mut tickets: Vec<TicketScore> = rows
-            .iter()
-            .map(|row| TicketScore {
-                ticket_id: row.get(0),
-                score: row.get(1),
-            })
-            .collect();
-        sort_tickets(&mut tickets);
-        Ok(tickets)
+        read_tickets(client, &self.tickets_sql(limit, within)).await
+    }
+
+    /// The `limit` tickets with the best chunks, best first, scored by that
+    /// chunk; of these `within`, where given.
+    pub(crate) async fn tickets_by_chunk(
+        &self,
+        client: &Client,
+        limit: usize,
+        within: Option<&[i64]>,
+    ) -> Result<Vec<TicketScore>, SearchError> {
+        if self.weights.is_empty() || within.is_some_and(<[i64]>::is_empty) {
+            return Ok(Vec::new());
+        }
+        let mut values = Values::default();
+        let scored = self.chunks_sql(&mut values, within);
+        let limit = values.bind(big(limit));
+        let sql = format!(
+            "SELECT ticket_id, max(score) AS best FROM ({scored}) AS s GROUP BY 1 \
+             ORDER BY best DESC, ticket_id LIMIT {limit}"
+        );
+        read_tickets(client, &Statement { sql, values }).await
     }
 
     /// The `limit` best chunks, best first.
@@ -59,7 +126,7 @@ impl Lexical<'_> {
         client: &Client,
         limit: usize,
     ) -> Result<Vec<ChunkScore>, SearchError> {
-        if self.terms.is_empty() {
+        if self.weights.is_empty() {
             return Ok(Vec::new());
         }
         let mut values = Values::default();
@@ -76,7 +143,7 @@ impl Lexical<'_> {
         tickets: &[i64],
         each: usize,
     ) -> Result<Vec<ChunkScore>, SearchError> {
-        if self.terms.is_empty() || tickets.is_empty() {
+        if self.weights.is_empty() || tickets.is_empty() {
             return Ok(Vec::new());
         }
         let mut values = Values::default();
@@ -90,25 +157,19 @@ impl Lexical<'_> {
         read(client, &Statement { sql, values }).await
     }
 
-    /// `w(term, idf)`.
-    fn weights(&self, values: &mut Values) -> String {
-        let terms = values.bind(Value::Texts(self.terms.to_vec()));
-        let tickets = values.bind(Value::Float(self.seen(self.corpus.tickets)));
-        let level = values.bind(Value::Small(self.conditions.visibility));
-        // The count may be some seconds old; df is not.
-        format!(
-            "w AS MATERIALIZED ( \
-               SELECT q.term, ln(1 + (greatest({tickets}, d.df) - d.df + 0.5) / (d.df + 0.5)) AS idf \
-               FROM unnest({terms}::text[]) AS q(term) \
-               CROSS JOIN LATERAL (SELECT count(DISTINCT p.ticket_id)::float8 AS df FROM postings p \
-                 WHERE p.term = q.term AND p.visibility <= {level}) AS d \
-               WHERE d.df > 0)"
-        )
+    /// The highest score that a ticket could have for this question.
+    pub(crate) fn attainable(&self) -> f64 {
+        self.weights.sum * (self.ticket_bm25.k1 + 1.0)
     }
 
-    fn seen(&self, levels: [f64; 3]) -> f64 {
-        let level = usize::try_from(self.conditions.visibility).unwrap_or_default();
-        levels.get(level).copied().unwrap_or_default()
+    /// `w(term, idf)`.
+    fn weights(&self, values: &mut Values) -> String {
+        let terms = values.bind(Value::Texts(self.weights.terms.clone()));
+        let idf = values.bind(Value::Floats(self.weights.idf.clone()));
+        format!(
+            "w AS MATERIALIZED (SELECT * FROM unnest({terms}::text[], {idf}::float8[]) \
+             AS w(term, idf))"
+        )
     }
 
     fn tickets_sql(&self, limit: usize, within: Option<&[i64]>) -> Statement {
@@ -157,7 +218,7 @@ impl Lexical<'_> {
                  WHERE true{filter}"
             )
         };
-        let average = self.seen(self.corpus.ticket_len);
+        let average = seen(&self.corpus.ticket_len, self.conditions.visibility);
         let score = formula(self.ticket_bm25, average, &mut values);
         let limit = values.bind(big(limit));
         let sql = format!(
@@ -201,6 +262,28 @@ fn formula(bm25: Bm25, average: f64, values: &mut Values) -> String {
     let flat = values.bind(Value::Float(k1 * (1.0 - b)));
     let slope = values.bind(Value::Float(k1 * b / average));
     format!("m.idf * m.tf * {gain} / (m.tf + {flat} + {slope} * m.len)")
+}
+
+/// Of figures by visibility, the one that the reader sees.
+fn seen(levels: &[f64; 3], visibility: i16) -> f64 {
+    let level = usize::try_from(visibility).unwrap_or_default();
+    levels.get(level).copied().unwrap_or_default()
+}
+
+async fn read_tickets(
+    client: &Client,
+    statement: &Statement,
+) -> Result<Vec<TicketScore>, SearchError> {
+    let rows = statement.rows(client).await.map_err(failed)?;
+    let mut tickets: Vec<TicketScore> = rows
+        .iter()
+        .map(|row| TicketScore {
+            ticket_id: row.get(0),
+            score: row.get(1),
+        })
+        .collect();
+    sort_tickets(&mut tickets);
+    Ok(tickets)
 }
 
 async fn read(client: &Client, statement: &Statement) -> Result<Vec<ChunkScore>, SearchError> {

@@ -3,7 +3,9 @@
 use crate::corpus::{Ticket, service, text, ticket, write};
 use crate::server;
 use whence_model::lexical::{query_terms, terms};
-use whence_query::{Bm25, Filters, GroupBy, Mode, SearchConfig, SearchRequest, SearchResponse};
+use whence_query::{
+    Bm25, Filters, Fusion, GroupBy, Mode, SearchConfig, SearchRequest, SearchResponse,
+};
 
 const TICKET: Bm25 = Bm25 { k1: 1.7, b: 0.6 };
 const CHUNK: Bm25 = Bm25 { k1: 1.1, b: 0.9 };
@@ -94,10 +96,19 @@ fn found(response: &SearchResponse, with_seq: bool) -> Vec<(String, f64)> {
             hit.id.clone()
         }
     };
+    let score = |hit: &whence_query::Hit| {
+        let legs = hit.legs.unwrap();
+        let leg = if with_seq {
+            legs.lexical_chunk
+        } else {
+            legs.lexical
+        };
+        leg.unwrap().score
+    };
     response
         .hits
         .iter()
-        .map(|hit| (key(hit), hit.legs.unwrap().lexical.unwrap().score))
+        .map(|hit| (key(hit), score(hit)))
         .collect()
 }
 
@@ -185,6 +196,11 @@ async fn scores_equal_those_of_the_reference() {
         for query in queries {
             let mut request = SearchRequest::new(query);
             (request.mode, request.k, request.explain) = (Mode::Lexical, 200, true);
+            request.fusion = Some(Fusion::Score {
+                dense: 0.0,
+                lexical: 1.0,
+                lexical_chunk: 0.0,
+            });
             request.filters = Filters::default()
                 .with("visibility", ["public", "internal"][level as usize])
                 .unwrap();

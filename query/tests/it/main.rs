@@ -6,5 +6,7 @@ mod corpus;
 mod eval;
 mod filters;
 mod http;
+mod refine;
+mod rerank;
 mod search;
 mod server;

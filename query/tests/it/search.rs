@@ -158,7 +158,12 @@ async fn hits_say_all_there_is_to_say() {
     for hit in value["hits"].as_array_mut().unwrap() {
         hit["indexed_at"] = "…".into();
         // The last digits of a distance are the processor's.
-        for score in ["/score", "/legs/dense/score", "/legs/lexical/score"] {
+        for score in [
+            "/score",
+            "/legs/dense/score",
+            "/legs/lexical/score",
+            "/legs/lexical_chunk/score",
+        ] {
             if let Some(score) = hit.pointer_mut(score) {
                 *score = score.as_f64().map(|x| (x * 1000.0).round() / 1000.0).into();
             }

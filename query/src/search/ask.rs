@@ -1,0 +1,104 @@
+//! A question with all that answering it needs.
+
+use crate::{
+    Mode, Reranker, SearchConfig, SearchError, SearchRequest,
+    corpus::Corpus,
+    filters::Conditions,
+    recall::{
+        dense::{Dense, Vectors},
+        lexical::{Lexical, Weights},
+    },
+};
+use deadpool_postgres::{Client, Pool, Timeouts};
+use std::time::Duration;
+
+/// What is looked for.
+pub(super) struct Question {
+    /// What the encoder and the reranker read.
+    pub(super) text: String,
+    /// What BM25 looks up, each once.
+    pub(super) terms: Vec<String>,
+    /// What might be an id or an address.
+    pub(super) identifiers: Vec<String>,
+    pub(super) conditions: Conditions,
+}
+
+/// A question under way.
+pub(super) struct Ask<'a> {
+    pub(super) request: &'a SearchRequest,
+    pub(super) config: SearchConfig,
+    pub(super) question: Question,
+    pub(super) weights: Weights,
+    pub(super) corpus: Corpus,
+    pub(super) vector: Option<(Vectors, Vec<f32>)>,
+    /// Tickets that the question names, in its order.
+    pub(super) exact: Vec<i64>,
+    /// The legs in use.
+    pub(super) mode: Mode,
+    pub(super) dense_floor: Option<f64>,
+    pub(super) reranker: Option<&'a dyn Reranker>,
+}
+
+impl Ask<'_> {
+    pub(super) fn dense(&self) -> Option<Dense<'_>> {
+        self.vector.as_ref().map(|(vectors, vector)| Dense {
+            vectors,
+            vector,
+            conditions: &self.question.conditions,
+            exact_below: self.config.exact_below,
+            chunks: self.corpus.chunks,
+        })
+    }
+
+    pub(super) fn lexical(&self) -> Lexical<'_> {
+        Lexical {
+            weights: &self.weights,
+            conditions: &self.question.conditions,
+            corpus: self.corpus,
+            ticket_bm25: self.config.ticket_bm25,
+            chunk_bm25: self.config.chunk_bm25,
+        }
+    }
+
+    /// How many each leg recalls: enough to fill `k`.
+    pub(super) fn depth(&self) -> usize {
+        self.config.recall.max(self.request.k.saturating_mul(2))
+    }
+}
+
+/// Connections of one search: one for certain, more where they are free. To wait
+/// for a second one while holding the first could wait for ever.
+pub(super) struct Connections {
+    first: Client,
+    more: Vec<Client>,
+}
+
+impl Connections {
+    pub(super) async fn of(pool: &Pool) -> Result<Self, SearchError> {
+        let first = pool.get().await.map_err(SearchError::pool)?;
+        let at_once = Timeouts {
+            wait: Some(Duration::ZERO),
+            ..pool.timeouts()
+        };
+        let mut more = Vec::new();
+        for _ in 0..2 {
+            match pool.timeout_get(&at_once).await {
+                Ok(client) => more.push(client),
+                Err(_) => break,
+            }
+        }
+        Ok(Self { first, more })
+    }
+
+    pub(super) fn first(&self) -> &Client {
+        &self.first
+    }
+
+    pub(super) fn second(&self) -> &Client {
+        self.more.first().unwrap_or(&self.first)
+    }
+
+    pub(super) fn third(&self) -> &Client {
+        self.more.get(1).unwrap_or_else(|| self.second())
+    }
+}
