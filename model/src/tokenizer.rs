@@ -49,4 +49,26 @@ impl Tokenizer {
             }
         }
     }
+
+    /// The beginning of `text` that has at most `limit` tokens, special ones
+    /// included; all of it where it fits.
+    pub fn fit<'a>(&self, text: &'a str, limit: usize) -> &'a str {
+        let Ok(encoding) = self.inner.encode(text, true) else {
+            return text;
+        };
+        let excess = encoding.len().saturating_sub(limit);
+        if excess == 0 {
+            return text;
+        }
+        // The offsets of special tokens are empty.
+        let ends = encoding
+            .get_offsets()
+            .iter()
+            .filter(|(start, end)| end > start);
+        let ends: Vec<usize> = ends.map(|(_, end)| *end).collect();
+        match ends.len().checked_sub(excess + 1) {
+            Some(last) => text.get(..ends[last]).unwrap_or(text),
+            None => "",
+        }
+    }
 }

@@ -93,10 +93,23 @@ pub(crate) struct Postgres {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Model {
-    /// An entry of `models.toml`.
+    /// An entry of `models.toml`; see [Models](models.md).
     pub(crate) name: String,
-    /// Threads of the encoder. Absent: one for each core.
+    /// Threads of an encoder in this process. Absent: one for each core.
     pub(crate) threads: Option<usize>,
+    /// A file with models of one's own, in the form of `models.toml`. An entry
+    /// replaces the built-in one of the same name.
+    pub(crate) file: Option<PathBuf>,
+    /// Where the server of a model listens that does not run in this process, such
+    /// as `http://127.0.0.1:11434`.
+    pub(crate) url: Option<String>,
+    /// The environment variable that holds the server's key.
+    pub(crate) key_env: Option<String>,
+    /// Requests with passages to the server at a time. Questions do not wait for them.
+    pub(crate) concurrency: usize,
+    /// Milliseconds that a question waits for the server; then the search goes on
+    /// by words alone.
+    pub(crate) question_timeout_ms: u64,
 }
 
 impl Default for Model {
@@ -104,6 +117,11 @@ impl Default for Model {
         Self {
             name: "minilm".to_owned(),
             threads: None,
+            file: None,
+            url: None,
+            key_env: None,
+            concurrency: 4,
+            question_timeout_ms: 3000,
         }
     }
 }
@@ -289,6 +307,9 @@ impl Config {
             if seconds == 0 {
                 bail!("harvest.{key} is 0; it must be 1 or more");
             }
+        }
+        if self.model.concurrency == 0 || self.model.question_timeout_ms == 0 {
+            bail!("model.concurrency and model.question_timeout_ms must be 1 or more");
         }
         if !self.query.listen.ip().is_loopback() {
             bail!(

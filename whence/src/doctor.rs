@@ -1,7 +1,8 @@
 //! `whence doctor`: what is missing here, and how to get it.
 
 use crate::{
-    boot::Ending, cli::Output, client::Client, config::Config, context::Context, embedded, print,
+    boot::Ending, cli::Output, client::Client, config::Config, context::Context, embedded, models,
+    print,
 };
 use anyhow::Result;
 use serde::Serialize;
@@ -49,7 +50,8 @@ pub(crate) async fn run(config: Config, output: Output) -> Result<Ending> {
 
 fn model(config: &Config) -> Finding {
     let name = "model".to_owned();
-    match whence_model::find(&config.model.name) {
+    let found = models::table(config).and_then(|table| Ok(table.encoder(&config.model.name)?));
+    match found {
         Ok(spec) => Finding {
             name,
             verdict: "ok",
@@ -59,8 +61,8 @@ fn model(config: &Config) -> Finding {
         Err(error) => Finding {
             name,
             verdict: "fail",
-            detail: error.to_string(),
-            fix: "set model.name to one of them".to_owned(),
+            detail: format!("{error:#}"),
+            fix: "correct [model] in the configuration".to_owned(),
         },
     }
 }

@@ -1,6 +1,6 @@
 //! Building each stage and running it, in `up` or as a process of its own.
 
-use crate::{config::Config, context::Context, embedded};
+use crate::{config::Config, context::Context, models};
 use anyhow::{Context as _, Result};
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -10,25 +10,16 @@ use whence_contract::ModelId;
 use whence_embed::EmbedStage;
 use whence_index::IndexStage;
 use whence_log::{Counters, Edge, Stage as LogStage, Wiring};
-use whence_model::{EmbedKind, Encoder, EncoderOptions, Tokenizer};
+use whence_model::{EmbedKind, Encoder, Tokenizer};
 use whence_normalize::NormalizeStage;
 use whence_query::{EncodeError, QueryEncoder};
 
 /// Connections to Postgres of one index worker, beyond those at work.
 const SPARE_CONNECTIONS: usize = 1;
 
-/// The model in this process, loaded once for the stages that use it.
+/// The encoder, made once for the stages that use it.
 pub(crate) async fn encoder(config: &Config, context: &Context) -> Result<Arc<Encoder>> {
-    let (spec, cache) = (context.spec.clone(), embedded::cache(config)?);
-    let threads = config.model.threads.unwrap_or(0);
-    let load = move || -> Result<Encoder> {
-        let files = whence_model::fetch(&spec, &cache)?;
-        Ok(Encoder::load(&spec, &files, EncoderOptions { threads })?)
-    };
-    let encoder = tokio::task::spawn_blocking(load)
-        .await
-        .context("loading the model panicked")??;
-    Ok(Arc::new(encoder))
+    Ok(Arc::new(models::encoder(config, &context.spec).await?))
 }
 
 /// Runs normalize until `stop`.
@@ -48,22 +39,15 @@ pub(crate) async fn normalize(context: &Context, stop: CancellationToken) -> Res
 /// Runs chunk until `stop`.
 pub(crate) async fn chunk(context: &Context, stop: CancellationToken) -> Result<()> {
     let config = &context.config;
-    let (spec, cache) = (context.spec.clone(), embedded::cache(config)?);
-    let load = move || -> Result<Tokenizer> {
-        Ok(Tokenizer::load(
-            &whence_model::fetch(&spec, &cache)?.tokenizer,
-        )?)
-    };
-    let tokenizer = tokio::task::spawn_blocking(load)
-        .await
-        .context("loading the tokenizer panicked")??;
+    let tokenizer = models::tokenizer(config, &context.spec).await?;
+    models::check_room(config, &context.spec, &tokenizer)?;
     let limits = Limits {
         max_tokens: config.chunk.max_tokens,
         refs: RefRules {
             known_projects: config.chunk.project_keys.iter().cloned().collect(),
         },
     };
-    let fingerprint = whence_chunk::fingerprint(&limits, &context.spec.id().to_string());
+    let fingerprint = whence_chunk::fingerprint(&limits, &context.spec.counter_id());
     let version = context
         .log
         .stage_version("chunk", whence_chunk::VERSION, &fingerprint)

@@ -1,0 +1,3 @@
+//! Question and passage to one score.
+
+pub(crate) mod spec;
