@@ -1,6 +1,7 @@
 //! One truth about models for chunk, embed and query: which there are, how they
 //! count tokens, how they turn text into vectors; and how words become terms.
 
+mod batch;
 mod encoder;
 mod error;
 mod fetch;
@@ -19,7 +20,10 @@ pub use encoder::{EmbedKind, Encoder, EncoderOptions};
 pub use error::ModelError;
 pub use fetch::{at_hand, fetch, fetch_reranker, fetch_tokenizer};
 pub use remote::{Endpoint, Key};
-pub use rerank::spec::{RerankProvider, RerankerSpec, Scores};
+pub use rerank::{
+    CrossEncoder, CrossEncoderOptions,
+    spec::{RerankProvider, RerankerSpec, Scores},
+};
 pub use session::Session;
 pub use spec::{Counter, File, GraphKind, ModelFiles, ModelSpec, Pooling, Provider};
 pub use table::{Models, find, known};

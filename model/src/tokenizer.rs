@@ -6,7 +6,9 @@ use std::path::Path;
 /// Counts and encodes, whatever the length: a `tokenizer.json` may itself say
 /// "cut at 128", and a text would lose its tail without a word.
 pub struct Tokenizer {
-    inner: tokenizers::Tokenizer,
+    pub(crate) inner: tokenizers::Tokenizer,
+    /// What fills a batch up, as the file says.
+    pub(crate) pad: u32,
 }
 
 impl std::fmt::Debug for Tokenizer {
@@ -27,9 +29,16 @@ impl Tokenizer {
             source: Some(source),
         };
         let mut inner = tokenizers::Tokenizer::from_file(path).map_err(failed)?;
+        let named = || {
+            ["[PAD]", "<pad>"]
+                .iter()
+                .find_map(|name| inner.token_to_id(name))
+        };
+        let pad = inner.get_padding().map(|padding| padding.pad_id);
+        let pad = pad.or_else(named).unwrap_or(0);
         inner.with_truncation(None).map_err(failed)?;
         inner.with_padding(None);
-        Ok(Self { inner })
+        Ok(Self { inner, pad })
     }
 
     /// How many tokens `text` has, special ones included.

@@ -2,12 +2,11 @@
 
 use super::{
     Endpoint,
-    batch::batches,
     client::{CallError, Client},
     dialect::Dialect,
     retry::{Pace, Patience},
 };
-use crate::{EmbedKind, ModelError, ModelSpec, session::normalize};
+use crate::{EmbedKind, ModelError, ModelSpec, batch::batches, session::normalize};
 use futures::future::try_join_all;
 use std::time::Duration;
 use tokio::{sync::Semaphore, time::Instant};

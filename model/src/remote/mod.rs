@@ -4,7 +4,6 @@
 //! that they are numbers, and how much it says is all checked. It may be away at
 //! any time; then passages wait and questions are answered without it.
 
-mod batch;
 mod client;
 mod dialect;
 mod encoder;

@@ -1,9 +1,9 @@
-//! Which texts travel together.
+//! Which texts go through a model together.
 
 /// Divides texts of these `tokens` into batches of at most `most_tokens` and
 /// `most_texts`, each the places of its texts. Texts of a batch are of similar
-/// length, as most servers fill all up to the longest. A text beyond the budget
-/// travels alone.
+/// length, the longest first, as all are filled up to the longest. A text beyond
+/// the budget goes alone.
 pub(crate) fn batches(tokens: &[usize], most_tokens: usize, most_texts: usize) -> Vec<Vec<usize>> {
     let mut places: Vec<usize> = (0..tokens.len()).collect();
     places.sort_by_key(|place| (std::cmp::Reverse(tokens[*place]), *place));
