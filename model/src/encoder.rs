@@ -1,7 +1,7 @@
 //! Text to vector, by an ONNX graph in this process or by a server.
 
 use crate::{
-    Endpoint, ModelError, ModelFiles, ModelSpec, Session, Tokenizer,
+    Endpoint, ModelError, ModelFiles, ModelSpec, RemoteOptions, Session, Tokenizer,
     pool::{Job, Pool, Priority},
     remote::{Measured, RemoteEncoder},
 };
@@ -78,8 +78,9 @@ impl Encoder {
         spec: &ModelSpec,
         tokenizer: Tokenizer,
         endpoint: &Endpoint,
+        options: RemoteOptions,
     ) -> Result<Self, ModelError> {
-        let remote = RemoteEncoder::new(spec, endpoint)?;
+        let remote = RemoteEncoder::new(spec, endpoint, options)?;
         Ok(Self::new(
             spec,
             Arc::new(tokenizer),

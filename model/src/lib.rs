@@ -19,9 +19,9 @@ mod tokenizer;
 pub use encoder::{EmbedKind, Encoder, EncoderOptions};
 pub use error::ModelError;
 pub use fetch::{at_hand, fetch, fetch_reranker, fetch_tokenizer};
-pub use remote::{Endpoint, Key};
+pub use remote::{Endpoint, Key, RemoteOptions};
 pub use rerank::{
-    CrossEncoder, CrossEncoderOptions,
+    CrossEncoder, CrossEncoderOptions, Reranker,
     spec::{RerankProvider, RerankerSpec, Scores},
 };
 pub use session::Session;

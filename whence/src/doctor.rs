@@ -1,8 +1,9 @@
 //! `whence doctor`: what is missing here, and how to get it.
 
+mod models;
+
 use crate::{
-    boot::Ending, cli::Output, client::Client, config::Config, context::Context, embedded, models,
-    print,
+    boot::Ending, cli::Output, client::Client, config::Config, context::Context, embedded, print,
 };
 use anyhow::Result;
 use serde::Serialize;
@@ -37,7 +38,8 @@ pub(crate) async fn run(config: Config, output: Output) -> Result<Ending> {
             fix: check.fix,
         })
         .collect();
-    findings.push(model(&config));
+    findings.push(models::encoder(&config).await);
+    findings.extend(models::reranker(&config).await);
     findings.push(pipeline(&config).await);
     if output.json {
         print::json(&findings)?;
@@ -46,25 +48,6 @@ pub(crate) async fn run(config: Config, output: Output) -> Result<Ending> {
     }
     let failed = findings.iter().any(|finding| finding.verdict == "fail");
     Ok(if failed { Ending::Failed } else { Ending::Done })
-}
-
-fn model(config: &Config) -> Finding {
-    let name = "model".to_owned();
-    let found = models::table(config).and_then(|table| Ok(table.encoder(&config.model.name)?));
-    match found {
-        Ok(spec) => Finding {
-            name,
-            verdict: "ok",
-            detail: format!("{}, {} dimensions", spec.id(), spec.dims),
-            fix: String::new(),
-        },
-        Err(error) => Finding {
-            name,
-            verdict: "fail",
-            detail: format!("{error:#}"),
-            fix: "correct [model] in the configuration".to_owned(),
-        },
-    }
 }
 
 /// Whether a pipeline runs on this data folder, and answers.

@@ -3,7 +3,10 @@
 use crate::{config::Config, embedded};
 use anyhow::{Context as _, Result, bail};
 use std::time::Duration;
-use whence_model::{Encoder, EncoderOptions, Endpoint, Key, ModelSpec, Models, Tokenizer};
+use whence_model::{
+    CrossEncoderOptions, Encoder, EncoderOptions, Endpoint, Key, ModelSpec, Models, RemoteOptions,
+    RerankProvider, Reranker, Tokenizer,
+};
 
 /// The models that there are: the built-in ones, and those of `model.file`.
 pub(crate) fn table(config: &Config) -> Result<Models> {
@@ -18,7 +21,11 @@ pub(crate) fn table(config: &Config) -> Result<Models> {
 pub(crate) async fn encoder(config: &Config, spec: &ModelSpec) -> Result<Encoder> {
     if let Some(endpoint) = endpoint(config, spec)? {
         let tokenizer = tokenizer(config, spec).await?;
-        return Ok(Encoder::connect(spec, tokenizer, &endpoint)?);
+        let options = RemoteOptions {
+            concurrency: config.model.concurrency,
+            question_timeout: Duration::from_millis(config.model.question_timeout_ms),
+        };
+        return Ok(Encoder::connect(spec, tokenizer, &endpoint, options)?);
     }
     let (spec, cache) = (spec.clone(), embedded::cache(config)?);
     let threads = config.model.threads.unwrap_or(0);
@@ -29,6 +36,47 @@ pub(crate) async fn encoder(config: &Config, spec: &ModelSpec) -> Result<Encoder
     tokio::task::spawn_blocking(load)
         .await
         .context("loading the model panicked")?
+}
+
+/// The reranker of the configuration, if it names one; made as [`encoder`] is.
+pub(crate) async fn reranker(config: &Config) -> Result<Option<Reranker>> {
+    let rerank = &config.rerank;
+    let Some(name) = &rerank.model else {
+        return Ok(None);
+    };
+    let spec = table(config)?.reranker(name)?;
+    let local = spec.provider == RerankProvider::Onnx;
+    if let Some(url) = &rerank.url {
+        if local {
+            bail!(
+                "the reranker {name} runs in this process, and rerank.url names a server; remove \
+                 one of them"
+            );
+        }
+        let endpoint = Endpoint {
+            url: url.clone(),
+            key: key("rerank.key_env", rerank.key_env.as_deref())?,
+        };
+        return Ok(Some(Reranker::connect(&spec, &endpoint)?));
+    }
+    if !local {
+        let provider = spec.provider;
+        bail!("the reranker {name} runs on a server ({provider}); set rerank.url to its address");
+    }
+    let cache = embedded::cache(config)?;
+    let threads = rerank.threads.unwrap_or(0);
+    let load = move || -> Result<Reranker> {
+        let files = whence_model::fetch_reranker(&spec, &cache)?;
+        Ok(Reranker::load(
+            &spec,
+            &files,
+            CrossEncoderOptions { threads },
+        )?)
+    };
+    tokio::task::spawn_blocking(load)
+        .await
+        .context("loading the reranker panicked")?
+        .map(Some)
 }
 
 /// Where the model's server is; `None` for one in this process.
@@ -48,8 +96,6 @@ fn endpoint(config: &Config, spec: &ModelSpec) -> Result<Option<Endpoint>> {
         (false, Some(url)) => Ok(Some(Endpoint {
             url: url.clone(),
             key: key("model.key_env", model.key_env.as_deref())?,
-            concurrency: model.concurrency,
-            question_timeout: Duration::from_millis(model.question_timeout_ms),
         })),
     }
 }

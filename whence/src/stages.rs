@@ -3,16 +3,16 @@
 use crate::{config::Config, context::Context, models};
 use anyhow::{Context as _, Result};
 use async_trait::async_trait;
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 use tokio_util::sync::CancellationToken;
 use whence_chunk::{ChunkStage, CountTokens, Limits, RefRules};
 use whence_contract::ModelId;
 use whence_embed::EmbedStage;
 use whence_index::IndexStage;
 use whence_log::{Counters, Edge, Stage as LogStage, Wiring};
-use whence_model::{EmbedKind, Encoder, Tokenizer};
+use whence_model::{EmbedKind, Encoder, ModelError, Tokenizer};
 use whence_normalize::NormalizeStage;
-use whence_query::{EncodeError, QueryEncoder};
+use whence_query::{EncodeError, QueryEncoder, RerankError, Reranker};
 
 /// Connections to Postgres of one index worker, beyond those at work.
 const SPARE_CONNECTIONS: usize = 1;
@@ -20,6 +20,13 @@ const SPARE_CONNECTIONS: usize = 1;
 /// The encoder, made once for the stages that use it.
 pub(crate) async fn encoder(config: &Config, context: &Context) -> Result<Arc<Encoder>> {
     Ok(Arc::new(models::encoder(config, &context.spec).await?))
+}
+
+/// The reranker as the query service wants it, where one is configured.
+pub(crate) async fn reranker(config: &Config) -> Result<Option<Arc<dyn Reranker>>> {
+    let pairs = config.rerank.pairs;
+    let model = models::reranker(config).await?;
+    Ok(model.map(|model| Arc::new(Pairs { model, pairs }) as Arc<dyn Reranker>))
 }
 
 /// Runs normalize until `stop`.
@@ -156,9 +163,37 @@ impl QueryEncoder for Questions {
     async fn encode(&self, query: &str) -> Result<Vec<f32>, EncodeError> {
         let vectors = self.0.embed(vec![query.to_owned()], EmbedKind::Query).await;
         let first = vectors
-            .map_err(|e| EncodeError(e.to_string()))?
+            .map_err(|e| EncodeError(whole(e)))?
             .into_iter()
             .next();
         first.ok_or_else(|| EncodeError("the model gave no vector".to_owned()))
     }
+}
+
+/// A reranker with what it may be asked at a time.
+struct Pairs {
+    model: whence_model::Reranker,
+    pairs: usize,
+}
+
+#[async_trait]
+impl Reranker for Pairs {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    async fn score(
+        &self,
+        query: &str,
+        passages: &[String],
+        deadline: Instant,
+    ) -> Result<Vec<Option<f32>>, RerankError> {
+        let scores = self.model.score(query, passages, self.pairs, deadline);
+        scores.await.map_err(|e| RerankError(whole(e)))
+    }
+}
+
+/// An error with its causes, on one line.
+fn whole(error: ModelError) -> String {
+    format!("{:#}", anyhow::Error::new(error))
 }

@@ -13,7 +13,7 @@ use whence_log::{
     Counters, Edge, Input, Log, LogError, LogErrorKind, LogOptions, Previous, Selection, Stage,
     StageError, Wiring,
 };
-use whence_model::{Encoder, Endpoint, ModelSpec, Tokenizer, find};
+use whence_model::{Encoder, Endpoint, ModelSpec, RemoteOptions, Tokenizer, find};
 use whence_provision::{
     Cache,
     testing::{ModelServer, Servers},
@@ -51,11 +51,13 @@ fn encoder(spec: &ModelSpec, url: &str) -> Arc<Encoder> {
     let endpoint = Endpoint {
         url: url.to_owned(),
         key: None,
+    };
+    let options = RemoteOptions {
         concurrency: 2,
         question_timeout: Duration::from_secs(5),
     };
     let tokenizer = Tokenizer::load(&file).unwrap();
-    Arc::new(Encoder::connect(spec, tokenizer, &endpoint).unwrap())
+    Arc::new(Encoder::connect(spec, tokenizer, &endpoint, options).unwrap())
 }
 
 async fn set_up(servers: &Servers, slug: &str) -> Log {

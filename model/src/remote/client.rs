@@ -275,8 +275,6 @@ mod tests {
         Client::new(&Endpoint {
             url: url.to_owned(),
             key: Some(Key::new("sk-secret")),
-            concurrency: 1,
-            question_timeout: Duration::from_secs(1),
         })
     }
 

