@@ -79,8 +79,20 @@ fn a_search_goes_on_by_words_while_the_model_server_is_away() {
     drop(listener);
     let bench = bench(&model.url(), &format!("[query]\nlisten = \"{address}\"\n"));
     bench.write(&archive(6));
+    // First with the default model; the other one then embeds everything again.
+    let settings = bench.folder.path().join("whence.toml");
+    let remote = fs::read_to_string(&settings).unwrap();
+    fs::remove_file(&settings).unwrap();
     let (code, summary) = bench.up_once();
     assert_eq!(code, 0, "{summary:#}");
+    fs::write(&settings, remote).unwrap();
+    let (code, summary) = bench.up_once();
+    assert_eq!(code, 0, "{summary:#}");
+    assert_eq!(summary["sources"][0]["counts"]["published"], 0);
+    assert_eq!(
+        summary["embedded"].as_i64().unwrap(),
+        sum(&summary, "chunks")
+    );
     let mut up = Guarded(
         bench
             .whence(&["up"])
