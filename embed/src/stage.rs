@@ -146,14 +146,19 @@ fn stage_error(error: ModelError, ticket: &ChunkedTicket, fresh: &[usize]) -> St
         chunk.map_or(0, |chunk| chunk.seq)
     };
     match error {
-        ModelError::TooLong { index, .. } => StageError::refused(ChunkError {
-            id: ticket.document.id.clone(),
-            seq: seq_of(index),
-            source: error,
-        }),
+        ModelError::TooLong { index, .. } | ModelError::Refused { index, .. } => {
+            StageError::refused(ChunkError {
+                id: ticket.document.id.clone(),
+                seq: seq_of(index),
+                source: error,
+            })
+        }
+        ModelError::Unavailable { .. } => StageError::transient(error),
         // A model that fails on one text fails on others; the message comes again.
-        ModelError::Unknown { .. }
-        | ModelError::Table(_)
+        ModelError::Unusable { .. }
+        | ModelError::Unknown { .. }
+        | ModelError::Table { .. }
+        | ModelError::Entry { .. }
         | ModelError::File { .. }
         | ModelError::Runtime { .. }
         | ModelError::Stopped => StageError::fatal(error),
@@ -167,4 +172,41 @@ struct ChunkError {
     id: String,
     seq: u32,
     source: ModelError,
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use whence_log::ErrorKind;
+
+    #[test]
+    fn a_bad_text_is_refused_a_server_that_is_away_waited_for_and_a_wrong_one_ends_it() {
+        let ticket: ChunkedTicket = serde_json::from_value(serde_json::json!({
+            "document": {"source": "github", "project": "acme/kiln", "id": "acme/kiln#7",
+                "kind": "issue", "title": "The kiln cools too fast"},
+            "chunks": [], "ticket_refs": [],
+        }))
+        .unwrap();
+        let (server, why) = ("http://127.0.0.1:1".to_owned(), "so".to_owned());
+        let refused = ModelError::Refused {
+            index: 0,
+            server: server.clone(),
+            why: why.clone(),
+        };
+        let (away, told) = (server.clone(), why.clone());
+        let unavailable = ModelError::Unavailable {
+            server: away,
+            why: told,
+        };
+        let unusable = ModelError::Unusable { server, why };
+        for (error, kind) in [
+            (refused, ErrorKind::Refused),
+            (unavailable, ErrorKind::Transient),
+            (unusable, ErrorKind::Fatal),
+        ] {
+            let error = stage_error(error, &ticket, &[]);
+            assert_eq!(error.kind, kind, "{error}");
+        }
+    }
 }

@@ -7,16 +7,34 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum ModelError {
     /// `models.toml` has no such entry.
-    #[error("there is no model {name:?}; models.toml has {known}")]
+    #[error("there is no {kind} {name:?}; models.toml has {known}")]
     Unknown {
+        /// `encoder` or `reranker`.
+        kind: &'static str,
         /// As it was asked for.
         name: String,
         /// What there is.
         known: String,
     },
-    /// `models.toml` cannot be read.
-    #[error("models.toml is wrong: {0}")]
-    Table(#[source] toml::de::Error),
+    /// A table of models cannot be read.
+    #[error("{file} is no table of models")]
+    Table {
+        /// Which file.
+        file: String,
+        /// Where and why.
+        #[source]
+        source: toml::de::Error,
+    },
+    /// An entry of a table of models is wrong.
+    #[error("{file}, entry [{name}]: {why}")]
+    Entry {
+        /// Which file.
+        file: String,
+        /// Which entry.
+        name: String,
+        /// What is wrong.
+        why: String,
+    },
     /// A file is missing or is not what it should be.
     #[error("cannot use {path}: {why}", path = path.display())]
     File {
@@ -50,6 +68,32 @@ pub enum ModelError {
     /// The encoder's threads are gone: the process is ending.
     #[error("the encoder has stopped")]
     Stopped,
+    /// A server is away, overloaded or broken: later it may answer.
+    #[error("the model server {server} does not answer: {why}")]
+    Unavailable {
+        /// Its address, without anything secret.
+        server: String,
+        /// What happened.
+        why: String,
+    },
+    /// A server does not take this text, though it takes others.
+    #[error("the model server {server} does not take the text: {why}")]
+    Refused {
+        /// Which of the texts, from 0.
+        index: usize,
+        /// Its address, without anything secret.
+        server: String,
+        /// What it said.
+        why: String,
+    },
+    /// A server takes nothing as things are configured.
+    #[error("the model server {server} cannot be used: {why}")]
+    Unusable {
+        /// Its address, without anything secret.
+        server: String,
+        /// What is wrong, and what to do.
+        why: String,
+    },
 }
 
 impl ModelError {

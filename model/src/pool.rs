@@ -11,10 +11,27 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 /// Passages that may wait; more would only hold memory.
 const WAITING: usize = 256;
 
-/// One text and who wants its vector.
-pub(crate) struct Job {
-    pub(crate) ids: Vec<i64>,
-    pub(crate) reply: oneshot::Sender<Result<Vec<f32>, ModelError>>,
+/// What a thread owns: it turns one input after the other into an output.
+pub(crate) trait Runner: Send + 'static {
+    type Input: Send;
+    type Output: Send;
+
+    fn run(&mut self, input: Self::Input) -> Result<Self::Output, ModelError>;
+}
+
+impl Runner for Session {
+    type Input = Vec<i64>;
+    type Output = Vec<f32>;
+
+    fn run(&mut self, ids: Vec<i64>) -> Result<Vec<f32>, ModelError> {
+        Session::run(self, ids)
+    }
+}
+
+/// One input and who wants its output.
+pub(crate) struct Job<R: Runner> {
+    pub(crate) input: R::Input,
+    pub(crate) reply: oneshot::Sender<Result<R::Output, ModelError>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,26 +40,25 @@ pub(crate) enum Priority {
     Low,
 }
 
-#[derive(Default)]
-struct Queues {
-    high: VecDeque<Job>,
-    low: VecDeque<(Job, OwnedSemaphorePermit)>,
+struct Queues<R: Runner> {
+    high: VecDeque<Job<R>>,
+    low: VecDeque<(Job<R>, OwnedSemaphorePermit)>,
     stopped: bool,
 }
 
-struct Shared {
-    queues: Mutex<Queues>,
+struct Shared<R: Runner> {
+    queues: Mutex<Queues<R>>,
     arrived: Condvar,
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Queues> {
+impl<R: Runner> Shared<R> {
+    fn lock(&self) -> MutexGuard<'_, Queues<R>> {
         // A panic while holding it leaves queues that are still whole.
         self.queues.lock().unwrap_or_else(|e| e.into_inner())
     }
 
     /// The queues, while anybody serves them.
-    fn open(&self) -> Result<MutexGuard<'_, Queues>, ModelError> {
+    fn open(&self) -> Result<MutexGuard<'_, Queues<R>>, ModelError> {
         let queues = self.lock();
         if queues.stopped {
             Err(ModelError::Stopped)
@@ -53,13 +69,13 @@ impl Shared {
 }
 
 /// The threads. They end when this is dropped, after the text in their hands.
-pub(crate) struct Pool {
-    shared: Arc<Shared>,
+pub(crate) struct Pool<R: Runner> {
+    shared: Arc<Shared<R>>,
     room: Arc<Semaphore>,
     threads: Vec<JoinHandle<()>>,
 }
 
-impl std::fmt::Debug for Pool {
+impl<R: Runner> std::fmt::Debug for Pool<R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Pool")
             .field("threads", &self.threads.len())
@@ -67,10 +83,14 @@ impl std::fmt::Debug for Pool {
     }
 }
 
-impl Pool {
-    pub(crate) fn start(sessions: Vec<Session>) -> Self {
+impl<R: Runner> Pool<R> {
+    pub(crate) fn start(sessions: Vec<R>) -> Self {
         let shared = Arc::new(Shared {
-            queues: Mutex::new(Queues::default()),
+            queues: Mutex::new(Queues {
+                high: VecDeque::new(),
+                low: VecDeque::new(),
+                stopped: false,
+            }),
             arrived: Condvar::new(),
         });
         let threads = sessions
@@ -88,7 +108,7 @@ impl Pool {
     }
 
     /// Hands a job over; a passage waits here while too many are queued.
-    pub(crate) async fn push(&self, job: Job, priority: Priority) -> Result<(), ModelError> {
+    pub(crate) async fn push(&self, job: Job<R>, priority: Priority) -> Result<(), ModelError> {
         match priority {
             Priority::High => self.shared.open()?.high.push_back(job),
             Priority::Low => {
@@ -102,7 +122,7 @@ impl Pool {
     }
 }
 
-impl Drop for Pool {
+impl<R: Runner> Drop for Pool<R> {
     fn drop(&mut self) {
         self.shared.lock().stopped = true;
         self.shared.arrived.notify_all();
@@ -114,9 +134,9 @@ impl Drop for Pool {
 
 /// Stops the pool when a thread ends, however it ends: whoever waits then gets an
 /// error instead of waiting for ever.
-struct StopAtEnd<'a>(&'a Shared);
+struct StopAtEnd<'a, R: Runner>(&'a Shared<R>);
 
-impl Drop for StopAtEnd<'_> {
+impl<R: Runner> Drop for StopAtEnd<'_, R> {
     fn drop(&mut self) {
         let mut queues = self.0.lock();
         queues.stopped = true;
@@ -130,7 +150,7 @@ impl Drop for StopAtEnd<'_> {
     }
 }
 
-fn serve(mut session: Session, shared: &Shared) {
+fn serve<R: Runner>(mut session: R, shared: &Shared<R>) {
     let _stop = StopAtEnd(shared);
     loop {
         let job = {
@@ -153,7 +173,7 @@ fn serve(mut session: Session, shared: &Shared) {
         };
         // Whoever asked may have gone; then nothing is computed.
         if !job.reply.is_closed() {
-            let _gone_meanwhile = job.reply.send(session.run(job.ids));
+            let _gone_meanwhile = job.reply.send(session.run(job.input));
         }
     }
 }

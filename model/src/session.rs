@@ -39,7 +39,8 @@ impl Session {
             GraphKind::Published => files.graph.clone(),
             GraphKind::DynamicInt8 => graph::dynamic_int8(&files.graph, &files.cache)?,
         };
-        let inner = session(environment(files)?, &graph)?;
+        // Threads run side by side, each with a text of its own.
+        let inner = open(files, &graph, 1)?;
         let typed = inner
             .inputs()
             .iter()
@@ -88,7 +89,8 @@ impl Session {
         }
         let mut vector = vec![0.0f32; self.dims];
         let rows = match self.pooling {
-            Pooling::Mean => length,
+            // `server` is refused with the entry: nothing here pools that way.
+            Pooling::Mean | Pooling::Server => length,
             Pooling::Cls => 1,
         };
         for row in values.chunks_exact(self.dims).take(rows) {
@@ -96,19 +98,25 @@ impl Session {
                 *sum += value;
             }
         }
-        let norm = vector
-            .iter()
-            .map(|x| f64::from(*x) * f64::from(*x))
-            .sum::<f64>()
-            .sqrt();
-        if !norm.is_finite() || norm == 0.0 {
-            return Err(ModelError::runtime(doing, "the vector has no direction"));
-        }
-        for value in &mut vector {
-            *value = (f64::from(*value) / norm) as f32;
-        }
+        normalize(&mut vector).map_err(|why| ModelError::runtime(doing, why))?;
         Ok(vector)
     }
+}
+
+/// Makes a vector one of unit length.
+///
+/// # Errors
+/// When it has none: all zeros, or something that is no number.
+pub(crate) fn normalize(vector: &mut [f32]) -> Result<(), &'static str> {
+    let squares = vector.iter().map(|x| f64::from(*x) * f64::from(*x));
+    let norm = squares.sum::<f64>().sqrt();
+    if !norm.is_finite() || norm == 0.0 {
+        return Err("the vector has no direction");
+    }
+    for value in vector {
+        *value = (f64::from(*value) / norm) as f32;
+    }
+    Ok(())
 }
 
 fn environment(files: &ModelFiles) -> Result<&'static Environment, ModelError> {
@@ -135,13 +143,14 @@ fn environment(files: &ModelFiles) -> Result<&'static Environment, ModelError> {
     Ok(ENVIRONMENT.get_or_init(|| built))
 }
 
-fn session(environment: &Environment, graph: &Path) -> Result<Inner, ModelError> {
+/// A session on `graph` that computes with `threads`.
+pub(crate) fn open(files: &ModelFiles, graph: &Path, threads: usize) -> Result<Inner, ModelError> {
     let doing = "loading the graph";
-    Inner::builder(environment)
+    Inner::builder(environment(files)?)
         .map_err(|e| ModelError::runtime(doing, e))?
         .with_optimization_level(GraphOptimizationLevel::Level3)
         .map_err(|e| ModelError::runtime(doing, e.to_string()))?
-        .with_intra_threads(1)
+        .with_intra_threads(threads)
         .map_err(|e| ModelError::runtime(doing, e.to_string()))?
         // Processors without 8-bit dot products add pairs of products in 16 bits,
         // which overflows: results would differ from one machine to the next.

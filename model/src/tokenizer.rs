@@ -6,7 +6,9 @@ use std::path::Path;
 /// Counts and encodes, whatever the length: a `tokenizer.json` may itself say
 /// "cut at 128", and a text would lose its tail without a word.
 pub struct Tokenizer {
-    inner: tokenizers::Tokenizer,
+    pub(crate) inner: tokenizers::Tokenizer,
+    /// What fills a batch up, as the file says.
+    pub(crate) pad: u32,
 }
 
 impl std::fmt::Debug for Tokenizer {
@@ -27,9 +29,16 @@ impl Tokenizer {
             source: Some(source),
         };
         let mut inner = tokenizers::Tokenizer::from_file(path).map_err(failed)?;
+        let named = || {
+            ["[PAD]", "<pad>"]
+                .iter()
+                .find_map(|name| inner.token_to_id(name))
+        };
+        let pad = inner.get_padding().map(|padding| padding.pad_id);
+        let pad = pad.or_else(named).unwrap_or(0);
         inner.with_truncation(None).map_err(failed)?;
         inner.with_padding(None);
-        Ok(Self { inner })
+        Ok(Self { inner, pad })
     }
 
     /// How many tokens `text` has, special ones included.
@@ -47,6 +56,28 @@ impl Tokenizer {
                 tracing::warn!(error, "a text could not be tokenized");
                 vec![0; usize::from(u16::MAX)]
             }
+        }
+    }
+
+    /// The beginning of `text` that has at most `limit` tokens, special ones
+    /// included; all of it where it fits.
+    pub fn fit<'a>(&self, text: &'a str, limit: usize) -> &'a str {
+        let Ok(encoding) = self.inner.encode(text, true) else {
+            return text;
+        };
+        let excess = encoding.len().saturating_sub(limit);
+        if excess == 0 {
+            return text;
+        }
+        // The offsets of special tokens are empty.
+        let ends = encoding
+            .get_offsets()
+            .iter()
+            .filter(|(start, end)| end > start);
+        let ends: Vec<usize> = ends.map(|(_, end)| *end).collect();
+        match ends.len().checked_sub(excess + 1) {
+            Some(last) => text.get(..ends[last]).unwrap_or(text),
+            None => "",
         }
     }
 }

@@ -193,7 +193,7 @@ impl Cache {
     }
 
     /// Hands out `path` once `check` has passed, made by `make` if it is not there.
-    fn once(
+    pub(crate) fn once(
         &self,
         path: &Path,
         check: impl Fn(&Path) -> Result<bool>,

@@ -101,6 +101,41 @@ pub(crate) fn fetch(
     Ok(file)
 }
 
+/// Installs what `requirements` pins, nothing else, into the new folder `target`.
+/// `package` is name, version and what to do without it, for the error.
+pub(crate) fn install(
+    python: &Path,
+    package: (&'static str, &'static str, &'static str),
+    requirements: &str,
+    scratch: &Path,
+    target: &Path,
+) -> Result<()> {
+    let file = scratch.join("requirements.txt");
+    fs::write(&file, requirements).map_err(Error::io("write", &file))?;
+    let out = RunAs::default()
+        .command(python, "TERM")
+        .args(["-m", "pip", "install", "--quiet", "--no-deps"])
+        .args(["--no-cache-dir", "--no-compile", "--no-input"])
+        .args(["--disable-pip-version-check", "--only-binary=:all:"])
+        .args(["--require-hashes", "--requirement"])
+        .arg(&file)
+        .arg("--target")
+        .arg(target)
+        .env("TMPDIR", scratch)
+        .output()
+        .map_err(Error::io("run", python))?;
+    let (name, version, instead) = package;
+    if out.status.success() {
+        return Ok(());
+    }
+    Err(Error::Fetch {
+        name,
+        version,
+        cause: last_words(&String::from_utf8_lossy(&out.stderr)),
+        instead,
+    })
+}
+
 /// The Python that has pip; the error says what was tried.
 pub(crate) fn find_python(configured: Option<&Path>) -> Result<PathBuf, String> {
     let candidates = match configured {

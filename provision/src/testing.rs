@@ -17,6 +17,10 @@
 //! The children die with the test process, however it ends. They belong to no runtime,
 //! so they may be shared by tests that have one each.
 
+mod model_server;
+
+pub use model_server::ModelServer;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;

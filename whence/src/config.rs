@@ -34,6 +34,8 @@ pub(crate) struct Config {
     pub(crate) postgres: Postgres,
     /// The encoder.
     pub(crate) model: Model,
+    /// The reranker.
+    pub(crate) rerank: Rerank,
     /// How texts are cut.
     pub(crate) chunk: Chunk,
     /// When and how sources are read.
@@ -58,6 +60,7 @@ impl Default for Config {
             nats: Nats::default(),
             postgres: Postgres::default(),
             model: Model::default(),
+            rerank: Rerank::default(),
             chunk: Chunk::default(),
             harvest: Harvest::default(),
             query: Query::default(),
@@ -93,10 +96,23 @@ pub(crate) struct Postgres {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Model {
-    /// An entry of `models.toml`.
+    /// An entry of `models.toml`; see [Models](models.md).
     pub(crate) name: String,
-    /// Threads of the encoder. Absent: one for each core.
+    /// Threads of an encoder in this process. Absent: one for each core.
     pub(crate) threads: Option<usize>,
+    /// A file with models of one's own, in the form of `models.toml`. An entry
+    /// replaces the built-in one of the same name.
+    pub(crate) file: Option<PathBuf>,
+    /// Where the server of a model listens that does not run in this process, such
+    /// as `http://127.0.0.1:11434`.
+    pub(crate) url: Option<String>,
+    /// The environment variable that holds the server's key.
+    pub(crate) key_env: Option<String>,
+    /// Requests with passages to the server at a time. Questions do not wait for them.
+    pub(crate) concurrency: usize,
+    /// Milliseconds that a question waits for the server; then the search goes on
+    /// by words alone.
+    pub(crate) question_timeout_ms: u64,
 }
 
 impl Default for Model {
@@ -104,6 +120,44 @@ impl Default for Model {
         Self {
             name: "minilm".to_owned(),
             threads: None,
+            file: None,
+            url: None,
+            key_env: None,
+            concurrency: 4,
+            question_timeout_ms: 3000,
+        }
+    }
+}
+
+/// The reranker: what a search found is put in order by a model that reads question
+/// and passage together.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Rerank {
+    /// An entry of `models.toml` with `kind = "reranker"`; see [Models](models.md).
+    /// Absent: none.
+    pub(crate) model: Option<String>,
+    /// Where the server of a reranker listens that does not run in this process.
+    pub(crate) url: Option<String>,
+    /// The environment variable that holds the server's key.
+    pub(crate) key_env: Option<String>,
+    /// Threads of a reranker in this process. Absent: one for each core.
+    pub(crate) threads: Option<usize>,
+    /// Hits of a search that are put in order, at most.
+    pub(crate) pairs: usize,
+    /// Milliseconds after which a search goes on with the order it has.
+    pub(crate) deadline_ms: u64,
+}
+
+impl Default for Rerank {
+    fn default() -> Self {
+        Self {
+            model: None,
+            url: None,
+            key_env: None,
+            threads: None,
+            pairs: 50,
+            deadline_ms: 1500,
         }
     }
 }
@@ -289,6 +343,15 @@ impl Config {
             if seconds == 0 {
                 bail!("harvest.{key} is 0; it must be 1 or more");
             }
+        }
+        if self.model.concurrency == 0 || self.model.question_timeout_ms == 0 {
+            bail!("model.concurrency and model.question_timeout_ms must be 1 or more");
+        }
+        if self.rerank.pairs == 0 || self.rerank.deadline_ms == 0 {
+            bail!(
+                "rerank.pairs and rerank.deadline_ms must be 1 or more; to do without a reranker, \
+                 leave out rerank.model"
+            );
         }
         if !self.query.listen.ip().is_loopback() {
             bail!(

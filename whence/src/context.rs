@@ -1,6 +1,6 @@
 //! What most commands need: the configuration, the model, the log.
 
-use crate::config::Config;
+use crate::{config::Config, models};
 use anyhow::{Context as _, Result};
 use std::sync::Arc;
 use whence_log::{Log, LogOptions};
@@ -27,7 +27,7 @@ impl Context {
 
     /// Connects to these servers.
     pub(crate) async fn at(config: Config, endpoints: Endpoints) -> Result<Self> {
-        let spec = whence_model::find(&config.model.name)?;
+        let spec = models::table(&config)?.encoder(&config.model.name)?;
         let options = LogOptions {
             url: endpoints.nats_url.clone(),
             credentials_file: config.nats.credentials_file.clone(),

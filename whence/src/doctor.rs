@@ -1,5 +1,7 @@
 //! `whence doctor`: what is missing here, and how to get it.
 
+mod models;
+
 use crate::{
     boot::Ending, cli::Output, client::Client, config::Config, context::Context, embedded, print,
 };
@@ -36,7 +38,8 @@ pub(crate) async fn run(config: Config, output: Output) -> Result<Ending> {
             fix: check.fix,
         })
         .collect();
-    findings.push(model(&config));
+    findings.push(models::encoder(&config).await);
+    findings.extend(models::reranker(&config).await);
     findings.push(pipeline(&config).await);
     if output.json {
         print::json(&findings)?;
@@ -45,24 +48,6 @@ pub(crate) async fn run(config: Config, output: Output) -> Result<Ending> {
     }
     let failed = findings.iter().any(|finding| finding.verdict == "fail");
     Ok(if failed { Ending::Failed } else { Ending::Done })
-}
-
-fn model(config: &Config) -> Finding {
-    let name = "model".to_owned();
-    match whence_model::find(&config.model.name) {
-        Ok(spec) => Finding {
-            name,
-            verdict: "ok",
-            detail: format!("{}, {} dimensions", spec.id(), spec.dims),
-            fix: String::new(),
-        },
-        Err(error) => Finding {
-            name,
-            verdict: "fail",
-            detail: error.to_string(),
-            fix: "set model.name to one of them".to_owned(),
-        },
-    }
 }
 
 /// Whether a pipeline runs on this data folder, and answers.

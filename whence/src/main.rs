@@ -12,6 +12,7 @@ mod embedded;
 mod eval;
 mod harvest;
 mod intake;
+mod models;
 mod print;
 mod progress;
 #[cfg(test)]

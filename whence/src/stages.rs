@@ -1,34 +1,32 @@
 //! Building each stage and running it, in `up` or as a process of its own.
 
-use crate::{config::Config, context::Context, embedded};
+use crate::{config::Config, context::Context, models};
 use anyhow::{Context as _, Result};
 use async_trait::async_trait;
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 use tokio_util::sync::CancellationToken;
 use whence_chunk::{ChunkStage, CountTokens, Limits, RefRules};
 use whence_contract::ModelId;
 use whence_embed::EmbedStage;
 use whence_index::IndexStage;
 use whence_log::{Counters, Edge, Stage as LogStage, Wiring};
-use whence_model::{EmbedKind, Encoder, EncoderOptions, Tokenizer};
+use whence_model::{EmbedKind, Encoder, ModelError, Tokenizer};
 use whence_normalize::NormalizeStage;
-use whence_query::{EncodeError, QueryEncoder};
+use whence_query::{EncodeError, QueryEncoder, RerankError, Reranker};
 
 /// Connections to Postgres of one index worker, beyond those at work.
 const SPARE_CONNECTIONS: usize = 1;
 
-/// The model in this process, loaded once for the stages that use it.
+/// The encoder, made once for the stages that use it.
 pub(crate) async fn encoder(config: &Config, context: &Context) -> Result<Arc<Encoder>> {
-    let (spec, cache) = (context.spec.clone(), embedded::cache(config)?);
-    let threads = config.model.threads.unwrap_or(0);
-    let load = move || -> Result<Encoder> {
-        let files = whence_model::fetch(&spec, &cache)?;
-        Ok(Encoder::load(&spec, &files, EncoderOptions { threads })?)
-    };
-    let encoder = tokio::task::spawn_blocking(load)
-        .await
-        .context("loading the model panicked")??;
-    Ok(Arc::new(encoder))
+    Ok(Arc::new(models::encoder(config, &context.spec).await?))
+}
+
+/// The reranker as the query service wants it, where one is configured.
+pub(crate) async fn reranker(config: &Config) -> Result<Option<Arc<dyn Reranker>>> {
+    let pairs = config.rerank.pairs;
+    let model = models::reranker(config).await?;
+    Ok(model.map(|model| Arc::new(Pairs { model, pairs }) as Arc<dyn Reranker>))
 }
 
 /// Runs normalize until `stop`.
@@ -48,22 +46,15 @@ pub(crate) async fn normalize(context: &Context, stop: CancellationToken) -> Res
 /// Runs chunk until `stop`.
 pub(crate) async fn chunk(context: &Context, stop: CancellationToken) -> Result<()> {
     let config = &context.config;
-    let (spec, cache) = (context.spec.clone(), embedded::cache(config)?);
-    let load = move || -> Result<Tokenizer> {
-        Ok(Tokenizer::load(
-            &whence_model::fetch(&spec, &cache)?.tokenizer,
-        )?)
-    };
-    let tokenizer = tokio::task::spawn_blocking(load)
-        .await
-        .context("loading the tokenizer panicked")??;
+    let tokenizer = models::tokenizer(config, &context.spec).await?;
+    models::check_room(config, &context.spec, &tokenizer)?;
     let limits = Limits {
         max_tokens: config.chunk.max_tokens,
         refs: RefRules {
             known_projects: config.chunk.project_keys.iter().cloned().collect(),
         },
     };
-    let fingerprint = whence_chunk::fingerprint(&limits, &context.spec.id().to_string());
+    let fingerprint = whence_chunk::fingerprint(&limits, &context.spec.counter_id());
     let version = context
         .log
         .stage_version("chunk", whence_chunk::VERSION, &fingerprint)
@@ -172,9 +163,37 @@ impl QueryEncoder for Questions {
     async fn encode(&self, query: &str) -> Result<Vec<f32>, EncodeError> {
         let vectors = self.0.embed(vec![query.to_owned()], EmbedKind::Query).await;
         let first = vectors
-            .map_err(|e| EncodeError(e.to_string()))?
+            .map_err(|e| EncodeError(whole(e)))?
             .into_iter()
             .next();
         first.ok_or_else(|| EncodeError("the model gave no vector".to_owned()))
     }
+}
+
+/// A reranker with what it may be asked at a time.
+struct Pairs {
+    model: whence_model::Reranker,
+    pairs: usize,
+}
+
+#[async_trait]
+impl Reranker for Pairs {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    async fn score(
+        &self,
+        query: &str,
+        passages: &[String],
+        deadline: Instant,
+    ) -> Result<Vec<Option<f32>>, RerankError> {
+        let scores = self.model.score(query, passages, self.pairs, deadline);
+        scores.await.map_err(|e| RerankError(whole(e)))
+    }
+}
+
+/// An error with its causes, on one line.
+fn whole(error: ModelError) -> String {
+    format!("{:#}", anyhow::Error::new(error))
 }

@@ -3,6 +3,7 @@
 
 mod cache;
 mod doctor;
+mod model_server;
 mod obstacles;
 mod servers;
 mod supervisor;
