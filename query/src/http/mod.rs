@@ -3,8 +3,10 @@
 mod body;
 mod guard;
 mod intake;
+mod lookup;
+mod params;
 
-use crate::{SearchError, SearchRequest, SearchService};
+use crate::{LookupService, SearchError, SearchRequest, SearchService};
 use axum::{
     Router,
     extract::{DefaultBodyLimit, Request, State},
@@ -33,6 +35,8 @@ pub type StatsSource = Arc<dyn Fn() -> StatsFuture + Send + Sync>;
 pub struct AppState {
     /// Answers searches.
     pub search: Arc<SearchService>,
+    /// Answers what needs no search.
+    pub lookup: Arc<LookupService>,
     /// Counts rows.
     pub stats: StatsSource,
     /// Takes what changes the index.
@@ -42,13 +46,24 @@ pub struct AppState {
 }
 
 /// All endpoints: `POST /search`, `/invalidate`, `/local/sync`, `/hooks/{kind}`;
-/// `GET /healthz`, `/readyz`, `/stats`, `/version`.
+/// `GET /tickets`, `/tickets/{id}`, `/count`, `/files/history`, `/hotspots`,
+/// `/hotspots/top`, `/people/{name}`, `/experts`, `/inbox`, `/healthz`, `/readyz`,
+/// `/stats`, `/version`.
 pub fn router(state: AppState) -> Router {
     Router::new()
         .route("/search", post(search))
         .route("/invalidate", post(intake::invalidate))
         .route("/local/sync", post(intake::local_sync))
         .route("/hooks/{kind}", post(intake::hook))
+        .route("/tickets", get(lookup::list))
+        .route("/tickets/{*id}", get(lookup::ticket))
+        .route("/count", get(lookup::count))
+        .route("/files/history", get(lookup::file_history))
+        .route("/hotspots", get(lookup::hotspot))
+        .route("/hotspots/top", get(lookup::hotspots))
+        .route("/people/{*name}", get(lookup::person))
+        .route("/experts", get(lookup::experts))
+        .route("/inbox", get(lookup::inbox))
         .route("/healthz", get(async || Json(json!({ "status": "ok" }))))
         .route("/readyz", get(ready))
         .route("/stats", get(stats))
@@ -57,8 +72,9 @@ pub fn router(state: AppState) -> Router {
             get(async || Json(json!({ "version": env!("CARGO_PKG_VERSION") }))),
         )
         .fallback(async || {
-            let hint = "see GET /version, /healthz, /readyz, /stats and POST /search, /invalidate, \
-                        /local/sync, /hooks/{kind}";
+            let hint = "see GET /tickets, /tickets/{id}, /count, /files/history, /hotspots, \
+                        /hotspots/top, /people/{name}, /experts, /inbox, /version, /healthz, \
+                        /readyz, /stats and POST /search, /invalidate, /local/sync, /hooks/{kind}";
             Failure(SearchError::new(
                 "not_found",
                 404,

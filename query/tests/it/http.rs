@@ -12,15 +12,22 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use tower::ServiceExt;
 use whence_query::{
-    SearchConfig, SearchError,
+    LookupService, Pool, SearchConfig, SearchError,
     http::{AppState, Guard, Intake, Invalidate, LocalSync, MAX_BODY_BYTES, router},
 };
 
 async fn app() -> Router {
     let (client, pool) = server::ready().await;
     write(&client, &[ticket(1, "engine", &["engine runs"])]).await;
+    over(&pool)
+}
+
+/// All endpoints over these tables.
+pub fn over(pool: &Pool) -> Router {
+    let config = SearchConfig::default();
     router(AppState {
-        search: Arc::new(service(&pool, SearchConfig::default())),
+        search: Arc::new(service(pool, config)),
+        lookup: Arc::new(LookupService::new(pool.clone(), config.deadline)),
         stats: Arc::new(|| Box::pin(async { Ok(json!({ "chunks": 1 })) })),
         intake: Arc::new(Closed),
         guard: Guard::default(),
@@ -51,7 +58,7 @@ impl Intake for Closed {
     }
 }
 
-async fn call(
+pub async fn call(
     app: &Router,
     method: &str,
     path: &str,
@@ -77,7 +84,7 @@ async fn call(
     (status, serde_json::from_slice(&bytes).unwrap())
 }
 
-const LOCAL: &[(&str, &str)] = &[("host", "127.0.0.1:7777")];
+pub const LOCAL: &[(&str, &str)] = &[("host", "127.0.0.1:7777")];
 
 #[tokio::test]
 async fn endpoints_answer() {

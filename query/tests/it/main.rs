@@ -6,5 +6,7 @@ mod corpus;
 mod eval;
 mod filters;
 mod http;
+mod lookup;
+mod rockets;
 mod search;
 mod server;
