@@ -4,11 +4,12 @@ mod body;
 mod guard;
 mod intake;
 mod lookup;
+mod metrics;
 mod params;
 
 use crate::{LookupService, SearchError, SearchRequest, SearchService};
 use axum::{
-    Router,
+    Extension, Router,
     extract::{DefaultBodyLimit, Request, State},
     http::StatusCode,
     middleware::{self, Next},
@@ -16,6 +17,7 @@ use axum::{
     routing::{get, post},
 };
 use body::{Failure, Json};
+use metrics::Metrics;
 use serde_json::{Value, json};
 use std::{future::Future, pin::Pin, sync::Arc};
 
@@ -48,8 +50,9 @@ pub struct AppState {
 /// All endpoints: `POST /search`, `/invalidate`, `/local/sync`, `/hooks/{kind}`;
 /// `GET /tickets`, `/tickets/{id}`, `/count`, `/files/history`, `/hotspots`,
 /// `/hotspots/top`, `/people/{name}`, `/experts`, `/inbox`, `/healthz`, `/readyz`,
-/// `/stats`, `/version`.
+/// `/stats`, `/version`, `/metrics`.
 pub fn router(state: AppState) -> Router {
+    let metrics = Arc::new(Metrics::new());
     Router::new()
         .route("/search", post(search))
         .route("/invalidate", post(intake::invalidate))
@@ -64,6 +67,7 @@ pub fn router(state: AppState) -> Router {
         .route("/people/{*name}", get(lookup::person))
         .route("/experts", get(lookup::experts))
         .route("/inbox", get(lookup::inbox))
+        .route("/metrics", get(metrics::show))
         .route("/healthz", get(async || Json(json!({ "status": "ok" }))))
         .route("/readyz", get(ready))
         .route("/stats", get(stats))
@@ -73,8 +77,8 @@ pub fn router(state: AppState) -> Router {
         )
         .fallback(async || {
             let hint = "see GET /tickets, /tickets/{id}, /count, /files/history, /hotspots, \
-                        /hotspots/top, /people/{name}, /experts, /inbox, /version, /healthz, \
-                        /readyz, /stats and POST /search, /invalidate, /local/sync, /hooks/{kind}";
+                        /hotspots/top, /people/{name}, /experts, /inbox, /version, /metrics, \
+                        /healthz, /readyz, /stats and POST /search, /invalidate, /local/sync, /hooks/{kind}";
             Failure(SearchError::new(
                 "not_found",
                 404,
@@ -93,8 +97,11 @@ pub fn router(state: AppState) -> Router {
             ))
         })
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
-        // Outermost: nothing is read from who may not ask.
+        // Nothing is read from who may not ask.
         .layer(middleware::from_fn_with_state(state.guard.clone(), guarded))
+        // Outermost: what is refused counts as well.
+        .layer(middleware::from_fn(metrics::measured))
+        .layer(Extension(metrics))
         .with_state(state)
 }
 
@@ -107,9 +114,11 @@ async fn guarded(State(guard): State<Guard>, request: Request, next: Next) -> Re
 
 async fn search(
     State(state): State<AppState>,
+    Extension(metrics): Extension<Arc<Metrics>>,
     Json(request): Json<SearchRequest>,
 ) -> Result<Response, Failure> {
     let response = state.search.search(&request).await?;
+    metrics.searched(&response.took_ms);
     Ok(Json(response).into_response())
 }
 

@@ -31,7 +31,8 @@ struct Word {
     forms: BTreeMap<String, u32>,
 }
 
-/// The `most` words of `texts` with the highest tf·idf; of equal ones, by name.
+/// The `most` words that stand in `texts` more often than in all texts, by how
+/// much they tell (their part of the relative entropy); of equal ones, by name.
 pub(super) async fn topics(
     client: &impl GenericClient,
     texts: &[String],
@@ -51,30 +52,30 @@ pub(super) async fn topics(
     let known = words.iter().map(|(term, _)| term.clone()).collect();
     let known = values.bind(Value::Texts(known));
     let level = values.bind(Value::Small(level));
-    // The number of tickets that may be seen stands beside each.
     let sql = format!(
-        "SELECT term, count(DISTINCT ticket_id)::float8, \
-                (SELECT count(*) FROM tickets WHERE visibility <= {level})::float8 \
+        "SELECT term, sum(cardinality(seqs))::float8 \
+                / (SELECT count(*) FROM chunks WHERE visibility <= {level}) \
          FROM postings WHERE term = ANY({known}) AND visibility <= {level} GROUP BY term"
     );
     let rows = Statement { sql, values }.rows(client).await;
     let rows = rows.map_err(|error| SearchError::postgres("weighing words", error))?;
-    let rarity: HashMap<&str, f64> = rows
-        .iter()
-        .map(|row| {
-            let (tickets, all): (f64, f64) = (row.get(1), row.get(2));
-            (row.get(0), (1.0 + all / tickets.max(1.0)).ln())
+    let usual: HashMap<&str, f64> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
+    let all = f64::from(u32::try_from(texts.len()).unwrap_or(u32::MAX));
+    let mut weighed: Vec<(f64, Topic)> = words
+        .into_iter()
+        .filter_map(|(term, word)| {
+            let own = f64::from(word.texts) / all;
+            let weight = own * (own / usual.get(term.as_str())?).ln();
+            let topic = Topic {
+                term: word.usual_form().unwrap_or(term),
+                texts: word.texts,
+            };
+            (weight.is_finite() && weight > 0.0).then_some((weight, topic))
         })
         .collect();
-    let weight = |(term, word): &(String, Word)| {
-        f64::from(word.texts) * rarity.get(term.as_str()).copied().unwrap_or_default()
-    };
-    words.sort_by(|a, b| weight(b).total_cmp(&weight(a)).then_with(|| a.0.cmp(&b.0)));
-    let topic = |(term, word): (String, Word)| Topic {
-        term: word.usual_form().unwrap_or(term),
-        texts: word.texts,
-    };
-    Ok(words.into_iter().take(most).map(topic).collect())
+    weighed.sort_by(|(a, x), (b, y)| b.total_cmp(a).then_with(|| x.term.cmp(&y.term)));
+    let topics = weighed.into_iter().take(most);
+    Ok(topics.map(|(_, topic)| topic).collect())
 }
 
 impl Word {

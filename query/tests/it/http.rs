@@ -266,3 +266,39 @@ async fn what_changes_the_index_is_handed_on_as_it_came() {
         (200, json!({"kind": "github", "signed": true, "bytes": 9}))
     );
 }
+
+#[tokio::test]
+async fn metrics_count_by_route_and_hold_no_words_of_callers() {
+    let app = app().await;
+    let ask = r#"{"query": "secretword engine"}"#;
+    call(&app, "POST", "/search", LOCAL, ask).await;
+    call(&app, "GET", "/tickets/secretword%231", LOCAL, "").await;
+    call(&app, "GET", "/tickets?author=secretword", LOCAL, "").await;
+    call(&app, "GET", "/secretword", LOCAL, "").await;
+    call(&app, "GET", "/count", &[("host", "evil.example")], "").await;
+    let request = Request::builder()
+        .uri("/metrics")
+        .header("host", "localhost");
+    let response = app
+        .clone()
+        .oneshot(request.body(Body::empty()).unwrap())
+        .await;
+    let response = response.unwrap();
+    let kind = response.headers()["content-type"].to_str().unwrap();
+    assert_eq!(kind, "text/plain; version=0.0.4; charset=utf-8");
+    let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+    let text = String::from_utf8(bytes.to_vec()).unwrap();
+    for line in [
+        r#"whence_http_requests_total{endpoint="/search",status="200"} 1"#,
+        r#"whence_http_requests_total{endpoint="/tickets/{id}",status="404"} 1"#,
+        r#"whence_http_requests_total{endpoint="/tickets",status="200"} 1"#,
+        r#"whence_http_requests_total{endpoint="/count",status="403"} 1"#,
+        r#"whence_http_requests_total{endpoint="other",status="404"} 1"#,
+        r#"whence_http_request_seconds_count{endpoint="/search"} 1"#,
+        r#"whence_search_part_seconds_count{part="lexical"} 1"#,
+        r#"whence_pool_connections{state="most"} 4"#,
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+    }
+    assert!(!text.contains("secretword"), "{text}");
+}
