@@ -72,7 +72,7 @@ impl SearchError {
         Self::new(
             "timeout",
             504,
-            "the search took too long",
+            "the answer took too long",
             "ask again, or narrow it by a filter",
         )
     }
@@ -87,6 +87,11 @@ impl SearchError {
                 503,
                 format!("{what}: the tables are not there"),
                 "run set-up, or `whence up`",
+            ),
+            // A value that was understood, and that no column can hold or compare.
+            Some(code) if code.code().starts_with("22") => Self::bad_request(
+                format!("{what}: a value is out of range"),
+                "give another value, such as a date between 1 and 9999",
             ),
             Some(code) if !matches!(code.code().get(..2), Some("08" | "53" | "57" | "58")) => {
                 Self::new(

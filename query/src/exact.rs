@@ -52,7 +52,7 @@ fn bare(word: &str) -> &str {
 }
 
 /// An address without its fragment, its parameters and its last slash.
-fn page(address: &str) -> String {
+pub(crate) fn page(address: &str) -> String {
     let end = address.find(['#', '?']).unwrap_or(address.len());
     address
         .get(..end)

@@ -1,5 +1,5 @@
-//! Rows → answers: dense and lexical recall, filters inside both, fusion, and
-//! the HTTP face.
+//! Rows → answers: dense and lexical recall, filters inside both, fusion; what
+//! needs no search (`lookup`); and the HTTP face.
 //!
 //! Everything is read from the tables that `index` writes; nothing is kept here
 //! but a count of the corpus for some seconds.
@@ -14,6 +14,7 @@ mod fetch;
 mod filters;
 mod fuse;
 pub mod http;
+pub mod lookup;
 mod pool;
 mod recall;
 mod request;
@@ -29,6 +30,7 @@ pub use deadpool_postgres::Pool;
 pub use encoder::{EncodeError, QueryEncoder};
 pub use error::{ErrorBody, SearchError};
 pub use filters::{FILTERS, Filter, Filters, Repeat};
+pub use lookup::LookupService;
 pub use pool::pool;
 pub use request::{GroupBy, MAX_EXCLUDED, MAX_K, MAX_QUERY_BYTES, Mode, SearchRequest};
 pub use rerank::{RerankError, Reranker};

@@ -1,13 +1,19 @@
 //! A statement with its values: text that was made here, values that were not.
 
+use deadpool_postgres::GenericClient;
 use pgvector::Vector;
+use serde_json::Value as Json;
 use tokio_postgres::{Row, types::ToSql};
 use whence_contract::Timestamp;
 
 /// A value of a statement.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
+    Text(String),
     Texts(Vec<String>),
+    /// Texts of which some may be absent.
+    MaybeTexts(Vec<Option<String>>),
+    Jsons(Vec<Json>),
     Time(Timestamp),
     Small(i16),
     Big(i64),
@@ -20,7 +26,10 @@ pub(crate) enum Value {
 impl Value {
     fn as_sql(&self) -> &(dyn ToSql + Sync) {
         match self {
+            Self::Text(value) => value,
             Self::Texts(value) => value,
+            Self::MaybeTexts(value) => value,
+            Self::Jsons(value) => value,
             Self::Time(value) => value,
             Self::Small(value) => value,
             Self::Big(value) => value,
@@ -54,7 +63,7 @@ pub(crate) struct Statement {
 impl Statement {
     pub(crate) async fn rows(
         &self,
-        client: &deadpool_postgres::Client,
+        client: &impl GenericClient,
     ) -> Result<Vec<Row>, tokio_postgres::Error> {
         let statement = client.prepare_cached(&self.sql).await?;
         let values: Vec<_> = self.values.0.iter().map(Value::as_sql).collect();

@@ -17,6 +17,8 @@ pub(crate) enum Ending {
     /// 3: the command ran, but part of its input could not be processed: see
     /// `whence dead list`. (2 is a wrong command line.)
     Incomplete,
+    /// 4: nothing here is called so.
+    NotFound,
     /// 130: stopped by Ctrl-C before it was done.
     Interrupted,
 }
@@ -27,6 +29,7 @@ impl From<Ending> for ExitCode {
             Ending::Done => 0,
             Ending::Failed => 1,
             Ending::Incomplete => 3,
+            Ending::NotFound => 4,
             Ending::Interrupted => 130,
         })
     }

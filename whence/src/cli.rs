@@ -1,5 +1,6 @@
 //! The commands, their flags and their help.
 
+use crate::lookup;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -73,6 +74,22 @@ pub(crate) enum Command {
     /// Run one stage as a process of its own
     #[command(subcommand)]
     Stage(Stage),
+    /// Show one ticket whole, with its links both ways
+    Show(lookup::show::Show),
+    /// List tickets
+    List(lookup::list::List),
+    /// Count tickets
+    Count(lookup::count::Count),
+    /// Show which tickets changed a file or speak of it, under all its names
+    FileHistory(lookup::file_history::FileHistory),
+    /// Show how much was said on a file, or the files with the most tickets
+    Hotspots(lookup::hotspots::Hotspots),
+    /// Show what somebody contributed, on what, and with whom
+    Person(lookup::person::Person),
+    /// Show who weighs in on a matter or a file
+    Experts(lookup::experts::Experts),
+    /// Show what waits for somebody: assigned, opened by them, or naming them
+    Inbox(lookup::inbox::Inbox),
 }
 
 /// One stage.

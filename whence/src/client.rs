@@ -1,9 +1,9 @@
 //! Asking the query service over HTTP, on loopback.
 
-use crate::config::Config;
+use crate::{config::Config, print::clean};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -33,6 +33,24 @@ impl Client {
 
     pub(crate) async fn get(&self, path: &str) -> Result<Value> {
         self.answer(self.http.get(self.url(path))).await
+    }
+
+    /// `GET` of the path made of `parts` with `parameters`, all of them encoded.
+    pub(crate) async fn ask(
+        &self,
+        parts: &[&str],
+        parameters: &[(String, String)],
+    ) -> Result<Value> {
+        let mut url = reqwest::Url::parse(&self.base)
+            .with_context(|| format!("{} is no address", self.base))?;
+        url.path_segments_mut()
+            .map_err(|()| anyhow::anyhow!("{} is no address of a service", self.base))?
+            .pop_if_empty()
+            .extend(parts);
+        if !parameters.is_empty() {
+            url.query_pairs_mut().extend_pairs(parameters);
+        }
+        self.answer(self.http.get(url)).await
     }
 
     fn url(&self, path: &str) -> String {
@@ -68,9 +86,39 @@ impl Client {
             return Ok(value);
         }
         let part = |name: &str| value["error"][name].as_str().unwrap_or_default().to_owned();
-        match part("hint") {
-            hint if hint.is_empty() => bail!("{}", part("message")),
-            hint => bail!("{}; {hint}", part("message")),
+        Err(Refused {
+            code: part("code"),
+            message: part("message"),
+            hint: part("hint"),
         }
+        .into())
     }
+}
+
+/// An error that the service answered.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    code: String,
+    message: String,
+    hint: String,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The message may quote what a ticket says.
+        write!(f, "{}", clean(&self.message))?;
+        if !self.hint.is_empty() {
+            write!(f, "; {}", clean(&self.hint))?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// Whether the service said that there is no such thing.
+pub(crate) fn is_not_found(error: &anyhow::Error) -> bool {
+    error
+        .downcast_ref::<Refused>()
+        .is_some_and(|refused| refused.code == "not_found")
 }

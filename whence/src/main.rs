@@ -12,6 +12,7 @@ mod embedded;
 mod eval;
 mod harvest;
 mod intake;
+mod lookup;
 mod models;
 mod print;
 mod progress;
@@ -27,6 +28,7 @@ mod status;
 mod summary;
 mod sync_status;
 mod sync_ticket;
+mod table;
 mod up;
 mod verify;
 mod wishes;
@@ -91,6 +93,14 @@ async fn run(cli: Cli) -> Result<Ending> {
             Ok(Ending::Done)
         }
         Command::Stage(stage) => one_stage(config, stage).await,
+        Command::Show(arguments) => lookup::show::run(&config, arguments).await,
+        Command::List(arguments) => lookup::list::run(&config, arguments).await,
+        Command::Count(arguments) => lookup::count::run(&config, arguments).await,
+        Command::FileHistory(arguments) => lookup::file_history::run(&config, arguments).await,
+        Command::Hotspots(arguments) => lookup::hotspots::run(&config, arguments).await,
+        Command::Person(arguments) => lookup::person::run(&config, arguments).await,
+        Command::Experts(arguments) => lookup::experts::run(&config, arguments).await,
+        Command::Inbox(arguments) => lookup::inbox::run(&config, arguments).await,
     }
 }
 
@@ -124,5 +134,8 @@ async fn one_stage(config: Config, stage: Stage) -> Result<Ending> {
 fn fail(error: &anyhow::Error) -> ExitCode {
     use std::io::Write;
     let _stderr_gone = writeln!(std::io::stderr(), "error: {error:#}");
-    Ending::Failed.into()
+    match client::is_not_found(error) {
+        true => Ending::NotFound.into(),
+        false => Ending::Failed.into(),
+    }
 }

@@ -17,11 +17,27 @@ pub(crate) fn json(value: &impl Serialize) -> Result<()> {
 }
 
 /// Text from elsewhere, safe for a terminal: control characters would move the
-/// cursor, change colours or hide what stands there.
+/// cursor, change colours or hide what stands there, and marks of direction would
+/// show it in another order.
 pub(crate) fn clean(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() { '\u{FFFD}' } else { c })
-        .collect()
+    let shown = |c: char| {
+        if c.is_control() || turns(c) {
+            '\u{FFFD}'
+        } else {
+            c
+        }
+    };
+    text.chars().map(shown).collect()
+}
+
+/// As [`clean`], line by line; tabs become spaces.
+pub(crate) fn clean_lines(text: &str) -> impl Iterator<Item = String> {
+    text.lines().map(|line| clean(&line.replace('\t', "    ")))
+}
+
+fn turns(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2066}'..='\u{2069}')
 }
 
 /// How long ago, in the largest unit that is at least one.
@@ -55,6 +71,9 @@ mod tests {
     #[test]
     fn a_ticket_cannot_drive_the_terminal() {
         assert_eq!(clean("a\u{1b}[2Jb\r\nc"), "a\u{FFFD}[2Jb\u{FFFD}\u{FFFD}c");
+        assert_eq!(clean("a\u{202e}b"), "a\u{FFFD}b");
+        let lines: Vec<String> = clean_lines("a\tb\r\nc\u{7}").collect();
+        assert_eq!(lines, ["a    b", "c\u{FFFD}"]);
     }
 
     #[test]

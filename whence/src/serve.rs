@@ -7,7 +7,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use whence_model::Encoder;
 use whence_query::{
-    QueryEncoder, SearchConfig, SearchError, SearchService,
+    LookupService, Pool, QueryEncoder, SearchConfig, SearchError, SearchService,
     http::{AppState, Guard, router},
 };
 
@@ -28,14 +28,19 @@ pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener> {
 
 /// What answers searches on these tables.
 pub(crate) fn service(context: &Context, encoder: Option<Arc<Encoder>>) -> Result<SearchService> {
-    let config = SearchConfig::default();
-    let pool = whence_query::pool(
-        &context.endpoints.postgres_url,
-        CONNECTIONS,
-        config.deadline,
-    )?;
+    Ok(search(pool(context)?, encoder))
+}
+
+/// Connections that give a statement up when nobody waits for it any more.
+fn pool(context: &Context) -> Result<Pool> {
+    let deadline = SearchConfig::default().deadline;
+    let url = &context.endpoints.postgres_url;
+    Ok(whence_query::pool(url, CONNECTIONS, deadline)?)
+}
+
+fn search(pool: Pool, encoder: Option<Arc<Encoder>>) -> SearchService {
     let encoder = encoder.map(|encoder| Arc::new(Questions(encoder)) as Arc<dyn QueryEncoder>);
-    Ok(SearchService::new(pool, encoder, config))
+    SearchService::new(pool, encoder, SearchConfig::default())
 }
 
 /// Serves until `stop`, then lets requests in work finish.
@@ -46,8 +51,11 @@ pub(crate) async fn serve(
     stop: CancellationToken,
 ) -> Result<()> {
     let rows = whence_index::pool(&context.endpoints.postgres_url, 2)?;
+    let pool = pool(context)?;
+    let search = search(pool.clone(), encoder);
     let state = AppState {
-        search: Arc::new(service(context, encoder)?),
+        lookup: Arc::new(LookupService::new(pool, search.config().deadline)),
+        search: Arc::new(search),
         stats: Arc::new(move || {
             let rows = rows.clone();
             Box::pin(async move {

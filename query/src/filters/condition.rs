@@ -100,6 +100,22 @@ impl Conditions {
         clauses(&self.ticket, values)
     }
 
+    /// ` AND …` on the ticket `t` as a whole: visible itself, and with one text
+    /// that passes all filters on texts.
+    pub(crate) fn on_whole_ticket_sql(&self, values: &mut Values) -> String {
+        let level = values.bind(Value::Small(self.visibility));
+        let ticket = clauses(&self.ticket, values);
+        let mut sql = format!(" AND t.visibility <= {level}{ticket}");
+        if self.on_chunks() {
+            let chunk = clauses(&self.chunk, values);
+            sql.push_str(&format!(
+                " AND EXISTS (SELECT FROM chunks c WHERE c.ticket_id = t.ticket_id \
+                 AND c.visibility <= {level}{chunk})"
+            ));
+        }
+        sql
+    }
+
     /// ` AND …` on the chunk `c` and its ticket `t`, visibility included.
     pub(crate) fn on_chunk_sql(&self, values: &mut Values) -> String {
         let level = values.bind(Value::Small(self.visibility));

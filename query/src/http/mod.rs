@@ -3,10 +3,13 @@
 mod body;
 mod guard;
 mod intake;
+mod lookup;
+mod metrics;
+mod params;
 
-use crate::{SearchError, SearchRequest, SearchService};
+use crate::{LookupService, SearchError, SearchRequest, SearchService};
 use axum::{
-    Router,
+    Extension, Router,
     extract::{DefaultBodyLimit, Request, State},
     http::StatusCode,
     middleware::{self, Next},
@@ -14,6 +17,7 @@ use axum::{
     routing::{get, post},
 };
 use body::{Failure, Json};
+use metrics::Metrics;
 use serde_json::{Value, json};
 use std::{future::Future, pin::Pin, sync::Arc};
 
@@ -33,6 +37,8 @@ pub type StatsSource = Arc<dyn Fn() -> StatsFuture + Send + Sync>;
 pub struct AppState {
     /// Answers searches.
     pub search: Arc<SearchService>,
+    /// Answers what needs no search.
+    pub lookup: Arc<LookupService>,
     /// Counts rows.
     pub stats: StatsSource,
     /// Takes what changes the index.
@@ -42,13 +48,26 @@ pub struct AppState {
 }
 
 /// All endpoints: `POST /search`, `/invalidate`, `/local/sync`, `/hooks/{kind}`;
-/// `GET /healthz`, `/readyz`, `/stats`, `/version`.
+/// `GET /tickets`, `/tickets/{id}`, `/count`, `/files/history`, `/hotspots`,
+/// `/hotspots/top`, `/people/{name}`, `/experts`, `/inbox`, `/healthz`, `/readyz`,
+/// `/stats`, `/version`, `/metrics`.
 pub fn router(state: AppState) -> Router {
+    let metrics = Arc::new(Metrics::new());
     Router::new()
         .route("/search", post(search))
         .route("/invalidate", post(intake::invalidate))
         .route("/local/sync", post(intake::local_sync))
         .route("/hooks/{kind}", post(intake::hook))
+        .route("/tickets", get(lookup::list))
+        .route("/tickets/{*id}", get(lookup::ticket))
+        .route("/count", get(lookup::count))
+        .route("/files/history", get(lookup::file_history))
+        .route("/hotspots", get(lookup::hotspot))
+        .route("/hotspots/top", get(lookup::hotspots))
+        .route("/people/{*name}", get(lookup::person))
+        .route("/experts", get(lookup::experts))
+        .route("/inbox", get(lookup::inbox))
+        .route("/metrics", get(metrics::show))
         .route("/healthz", get(async || Json(json!({ "status": "ok" }))))
         .route("/readyz", get(ready))
         .route("/stats", get(stats))
@@ -57,8 +76,9 @@ pub fn router(state: AppState) -> Router {
             get(async || Json(json!({ "version": env!("CARGO_PKG_VERSION") }))),
         )
         .fallback(async || {
-            let hint = "see GET /version, /healthz, /readyz, /stats and POST /search, /invalidate, \
-                        /local/sync, /hooks/{kind}";
+            let hint = "see GET /tickets, /tickets/{id}, /count, /files/history, /hotspots, \
+                        /hotspots/top, /people/{name}, /experts, /inbox, /version, /metrics, \
+                        /healthz, /readyz, /stats and POST /search, /invalidate, /local/sync, /hooks/{kind}";
             Failure(SearchError::new(
                 "not_found",
                 404,
@@ -77,8 +97,11 @@ pub fn router(state: AppState) -> Router {
             ))
         })
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
-        // Outermost: nothing is read from who may not ask.
+        // Nothing is read from who may not ask.
         .layer(middleware::from_fn_with_state(state.guard.clone(), guarded))
+        // Outermost: what is refused counts as well.
+        .layer(middleware::from_fn(metrics::measured))
+        .layer(Extension(metrics))
         .with_state(state)
 }
 
@@ -91,9 +114,11 @@ async fn guarded(State(guard): State<Guard>, request: Request, next: Next) -> Re
 
 async fn search(
     State(state): State<AppState>,
+    Extension(metrics): Extension<Arc<Metrics>>,
     Json(request): Json<SearchRequest>,
 ) -> Result<Response, Failure> {
     let response = state.search.search(&request).await?;
+    metrics.searched(&response.took_ms);
     Ok(Json(response).into_response())
 }
 

@@ -12,15 +12,22 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use tower::ServiceExt;
 use whence_query::{
-    SearchConfig, SearchError,
+    LookupService, Pool, SearchConfig, SearchError,
     http::{AppState, Guard, Intake, Invalidate, LocalSync, MAX_BODY_BYTES, router},
 };
 
 async fn app() -> Router {
     let (client, pool) = server::ready().await;
     write(&client, &[ticket(1, "engine", &["engine runs"])]).await;
+    over(&pool)
+}
+
+/// All endpoints over these tables.
+pub fn over(pool: &Pool) -> Router {
+    let config = SearchConfig::default();
     router(AppState {
-        search: Arc::new(service(&pool, SearchConfig::default())),
+        search: Arc::new(service(pool, config)),
+        lookup: Arc::new(LookupService::new(pool.clone(), config.deadline)),
         stats: Arc::new(|| Box::pin(async { Ok(json!({ "chunks": 1 })) })),
         intake: Arc::new(Closed),
         guard: Guard::default(),
@@ -51,7 +58,7 @@ impl Intake for Closed {
     }
 }
 
-async fn call(
+pub async fn call(
     app: &Router,
     method: &str,
     path: &str,
@@ -77,7 +84,7 @@ async fn call(
     (status, serde_json::from_slice(&bytes).unwrap())
 }
 
-const LOCAL: &[(&str, &str)] = &[("host", "127.0.0.1:7777")];
+pub const LOCAL: &[(&str, &str)] = &[("host", "127.0.0.1:7777")];
 
 #[tokio::test]
 async fn endpoints_answer() {
@@ -258,4 +265,40 @@ async fn what_changes_the_index_is_handed_on_as_it_came() {
         (status, body),
         (200, json!({"kind": "github", "signed": true, "bytes": 9}))
     );
+}
+
+#[tokio::test]
+async fn metrics_count_by_route_and_hold_no_words_of_callers() {
+    let app = app().await;
+    let ask = r#"{"query": "secretword engine"}"#;
+    call(&app, "POST", "/search", LOCAL, ask).await;
+    call(&app, "GET", "/tickets/secretword%231", LOCAL, "").await;
+    call(&app, "GET", "/tickets?author=secretword", LOCAL, "").await;
+    call(&app, "GET", "/secretword", LOCAL, "").await;
+    call(&app, "GET", "/count", &[("host", "evil.example")], "").await;
+    let request = Request::builder()
+        .uri("/metrics")
+        .header("host", "localhost");
+    let response = app
+        .clone()
+        .oneshot(request.body(Body::empty()).unwrap())
+        .await;
+    let response = response.unwrap();
+    let kind = response.headers()["content-type"].to_str().unwrap();
+    assert_eq!(kind, "text/plain; version=0.0.4; charset=utf-8");
+    let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+    let text = String::from_utf8(bytes.to_vec()).unwrap();
+    for line in [
+        r#"whence_http_requests_total{endpoint="/search",status="200"} 1"#,
+        r#"whence_http_requests_total{endpoint="/tickets/{id}",status="404"} 1"#,
+        r#"whence_http_requests_total{endpoint="/tickets",status="200"} 1"#,
+        r#"whence_http_requests_total{endpoint="/count",status="403"} 1"#,
+        r#"whence_http_requests_total{endpoint="other",status="404"} 1"#,
+        r#"whence_http_request_seconds_count{endpoint="/search"} 1"#,
+        r#"whence_search_part_seconds_count{part="lexical"} 1"#,
+        r#"whence_pool_connections{state="most"} 4"#,
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+    }
+    assert!(!text.contains("secretword"), "{text}");
 }

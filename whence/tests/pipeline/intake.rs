@@ -11,7 +11,7 @@ use std::{
 use whence_provision::Endpoints;
 
 /// A running `up` on a made-up archive.
-struct Service {
+pub(crate) struct Service {
     bench: Bench,
     up: Guarded,
     base: String,
@@ -19,7 +19,7 @@ struct Service {
 }
 
 impl Service {
-    fn start(tickets: &Value) -> Self {
+    pub(crate) fn start(tickets: &Value) -> Self {
         let bench = Bench::new();
         bench.write(tickets);
         // Free a moment ago; nobody else here takes it.
@@ -71,8 +71,14 @@ impl Service {
         hits.as_array().unwrap().iter().any(shows)
     }
 
-    fn run(&self, arguments: &[&str]) -> Output {
-        self.bench.whence(arguments).output().unwrap()
+    /// A command that asks this service.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
+        let address = self.base.trim_start_matches("http://");
+        let mut command = self.bench.whence(arguments);
+        command
+            .env("WHENCE_QUERY__LISTEN", address)
+            .output()
+            .unwrap()
     }
 }
 
