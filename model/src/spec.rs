@@ -9,7 +9,7 @@ use whence_contract::{ContentHash, ModelId};
 pub(crate) const GRAPH_REVISION: u32 = 2;
 
 /// An encoder.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelSpec {
     /// The entry's name.
@@ -51,6 +51,11 @@ pub struct ModelSpec {
     /// The same, with passages only.
     #[serde(default)]
     pub send_passage: BTreeMap<String, Value>,
+    /// The cosine similarity below which two of its vectors have nothing in common,
+    /// where somebody measured it. Tells how an answer is judged, not what a vector
+    /// is: no part of the identity.
+    #[serde(default)]
+    pub floor: Option<f64>,
     /// Where the tokenizer lies; known after the table was read as a whole.
     #[serde(skip)]
     pub counter: Option<Counter>,

@@ -44,6 +44,8 @@ pub(crate) enum Command {
     Up(Up),
     /// Ask a question
     Search(Search),
+    /// Find tickets like one, or like a draft
+    Similar(Similar),
     /// Show how far the pipeline is
     Status(Output),
     /// Count what is searchable
@@ -201,19 +203,69 @@ pub(crate) struct Output {
 
 #[derive(Debug, Args)]
 pub(crate) struct Search {
-    /// The question, in your own words
+    /// The question, in your own words; `label:bug` in it filters, and a phrase in
+    /// quotes must stand as it is
     #[arg(required = true, value_name = "QUESTION")]
     pub(crate) question: Vec<String>,
+    /// Which way to search: hybrid, dense or lexical
+    #[arg(long, value_name = "MODE", default_value = "hybrid")]
+    pub(crate) mode: String,
+    /// Show single pieces of text instead of tickets
+    #[arg(long)]
+    pub(crate) chunks: bool,
+    /// With --chunks: at most so many pieces of one ticket
+    #[arg(long, value_name = "N", requires = "chunks", value_parser = clap::value_parser!(u32).range(1..=200))]
+    pub(crate) per_ticket: Option<u32>,
+    /// Leave a ticket out, as often as needed
+    #[arg(long, value_name = "TICKET")]
+    pub(crate) exclude: Vec<String>,
+    /// Do without the reranker
+    #[arg(long)]
+    pub(crate) no_rerank: bool,
+    #[command(flatten)]
+    pub(crate) hits: Hits,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Similar {
+    /// A ticket: `owner/repo#7`, `PROJ-12`, or its address
+    #[arg(value_name = "TICKET", required_unless_present = "text")]
+    pub(crate) ticket: Option<String>,
+    /// A draft instead: its text, or `-` for standard input
+    #[arg(long, value_name = "TEXT", conflicts_with = "ticket")]
+    pub(crate) text: Option<String>,
+    #[command(flatten)]
+    pub(crate) hits: Hits,
+}
+
+/// Which hits are wanted, and how they are shown.
+#[derive(Debug, Args)]
+pub(crate) struct Hits {
     /// How many hits
     #[arg(short = 'k', long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=200))]
     pub(crate) limit: u32,
-    /// Which way to search
-    #[arg(long, value_name = "MODE", default_value = "hybrid")]
-    pub(crate) mode: String,
     /// Narrow it: NAME=VALUE, as often as needed (source, project, kind,
     /// provenance, ticket, author, label, state, created-after …)
     #[arg(short, long = "filter", value_name = "NAME=VALUE")]
     pub(crate) filters: Vec<String>,
+    /// Only this kind: issue, mr, note, comment …
+    #[arg(long = "type", value_name = "KIND")]
+    pub(crate) kind: Vec<String>,
+    /// Only text by this person
+    #[arg(long, value_name = "NAME")]
+    pub(crate) author: Vec<String>,
+    /// Only tickets with this label; of several, all
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) label: Vec<String>,
+    /// Only tickets created then or later
+    #[arg(long, value_name = "DATE")]
+    pub(crate) after: Option<String>,
+    /// Only tickets created before then
+    #[arg(long, value_name = "DATE")]
+    pub(crate) before: Option<String>,
+    /// Show hits even if nothing is relevant
+    #[arg(long)]
+    pub(crate) include_weak: bool,
     /// Show each leg's rank, score and time
     #[arg(long)]
     pub(crate) explain: bool,

@@ -110,7 +110,8 @@ async fn fresh(mut config: Config, folder: &Path, questions: &[Question]) -> Res
         let stage = Arc::new(EmbedStage::new(encoder.clone()));
         let build = build(context.clone(), stage, &sources, &stop);
         build.await?;
-        let service = Arc::new(serve::service(&context, Some(encoder))?);
+        let reranker = stages::reranker(&config).await?;
+        let service = Arc::new(serve::service(&context, Some(encoder), reranker)?);
         let bar = progress::bar("questions", (questions.len() * MODES.len()) as u64);
         let ask = |question: Question, mode: Mode, k: usize| {
             let service = service.clone();

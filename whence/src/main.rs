@@ -64,6 +64,7 @@ async fn run(cli: Cli) -> Result<Ending> {
     match cli.command {
         Command::Up(arguments) => up::run(config, arguments).await,
         Command::Search(arguments) => search::run(&config, arguments).await,
+        Command::Similar(arguments) => search::similar(&config, arguments).await,
         Command::Eval(arguments) => eval::run(config, arguments).await,
         Command::Doctor(output) => doctor::run(config, output).await,
         Command::Status(output) => status::run(&Context::connect(config).await?, output).await,

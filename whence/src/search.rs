@@ -1,29 +1,79 @@
-//! `whence search`: asks the running query service.
+//! `whence search` and `whence similar`: ask the running query service.
 
 use crate::{
     boot::Ending,
-    cli::Search,
+    cli::{Hits, Search, Similar},
     client::Client,
     config::Config,
     print::{self, age, clean},
 };
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
 pub(crate) async fn run(config: &Config, arguments: Search) -> Result<Ending> {
-    let request = json!({
-        "query": arguments.question.join(" "),
-        "k": arguments.limit,
-        "mode": arguments.mode,
-        "filters": filters(&arguments.filters)?,
-        "explain": arguments.explain,
-    });
-    let answer = Client::new(config)?.post("/search", &request).await?;
-    if arguments.output.json {
+    let mut request = asked(&arguments.hits)?;
+    request.insert("query".into(), json!(arguments.question.join(" ")));
+    request.insert("mode".into(), json!(arguments.mode));
+    request.insert("rerank".into(), json!(!arguments.no_rerank));
+    request.insert("exclude".into(), json!(arguments.exclude));
+    if arguments.chunks {
+        request.insert("group_by".into(), json!("chunk"));
+    }
+    if let Some(most) = arguments.per_ticket {
+        request.insert("per_ticket".into(), json!(most));
+    }
+    answer(config, "/search", request, &arguments.hits).await
+}
+
+pub(crate) async fn similar(config: &Config, arguments: Similar) -> Result<Ending> {
+    let mut request = asked(&arguments.hits)?;
+    match (arguments.ticket, arguments.text.as_deref()) {
+        (Some(ticket), _) => request.insert("id".into(), json!(ticket)),
+        (None, Some("-")) => {
+            let text = std::io::read_to_string(std::io::stdin())
+                .context("cannot read the draft from standard input")?;
+            request.insert("text".into(), json!(text))
+        }
+        (None, text) => request.insert("text".into(), json!(text)),
+    };
+    answer(config, "/similar", request, &arguments.hits).await
+}
+
+/// What both ask.
+fn asked(hits: &Hits) -> Result<Map<String, Value>> {
+    let mut pairs = hits.filters.clone();
+    let named = [
+        ("kind", hits.kind.as_slice()),
+        ("author", &hits.author),
+        ("label", &hits.label),
+        ("created_after", hits.after.as_slice()),
+        ("created_before", hits.before.as_slice()),
+    ];
+    for (name, values) in named {
+        pairs.extend(values.iter().map(|value| format!("{name}={value}")));
+    }
+    let mut request = Map::new();
+    request.insert("k".into(), json!(hits.limit));
+    request.insert("filters".into(), json!(filters(&pairs)?));
+    request.insert("explain".into(), json!(hits.explain));
+    request.insert("include_weak".into(), json!(hits.include_weak));
+    Ok(request)
+}
+
+async fn answer(
+    config: &Config,
+    path: &str,
+    request: Map<String, Value>,
+    hits: &Hits,
+) -> Result<Ending> {
+    let answer = Client::new(config)?
+        .post(path, &Value::Object(request))
+        .await?;
+    if hits.output.json {
         print::json(&answer)?;
     } else {
-        print::text(&render(&answer, arguments.explain));
+        print::text(&render(&answer, hits.explain));
     }
     Ok(Ending::Done)
 }
@@ -55,7 +105,19 @@ fn render(answer: &Value, explain: bool) -> String {
         .map(Vec::as_slice)
         .unwrap_or_default();
     if hits.is_empty() {
-        text.push_str("nothing found\n");
+        let reason = clean(answer["miss"]["reason"].as_str().unwrap_or("nothing found"));
+        let _infallible = writeln!(text, "{reason}");
+        let nearest = ["dense", "lexical"].map(|leg| {
+            let (best, floor) = (
+                answer["miss"][leg].as_f64()?,
+                answer["miss"][format!("{leg}_floor")].as_f64()?,
+            );
+            Some(format!("{leg} {best:.2} of {floor:.2}"))
+        });
+        let nearest: Vec<String> = nearest.into_iter().flatten().collect();
+        if !nearest.is_empty() {
+            let _infallible = writeln!(text, "the nearest: {}", nearest.join(", "));
+        }
     }
     for hit in hits {
         let of = |name: &str| clean(hit[name].as_str().unwrap_or_default());

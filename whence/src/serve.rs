@@ -1,13 +1,17 @@
 //! The query service, in `up` or as a process of its own.
 
-use crate::{context::Context, intake::LogIntake, stages::Questions};
+use crate::{
+    context::Context,
+    intake::LogIntake,
+    stages::{self, Questions},
+};
 use anyhow::{Context as _, Result, bail};
 use std::{net::SocketAddr, sync::Arc};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use whence_model::Encoder;
 use whence_query::{
-    LookupService, Pool, QueryEncoder, SearchConfig, SearchError, SearchService,
+    LookupService, Pool, QueryEncoder, Reranker, SearchError, SearchService,
     http::{AppState, Guard, router},
 };
 
@@ -27,20 +31,35 @@ pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener> {
 }
 
 /// What answers searches on these tables.
-pub(crate) fn service(context: &Context, encoder: Option<Arc<Encoder>>) -> Result<SearchService> {
-    Ok(search(pool(context)?, encoder))
+pub(crate) fn service(
+    context: &Context,
+    encoder: Option<Arc<Encoder>>,
+    reranker: Option<Arc<dyn Reranker>>,
+) -> Result<SearchService> {
+    Ok(search(context, pool(context)?, encoder, reranker))
 }
 
 /// Connections that give a statement up when nobody waits for it any more.
 fn pool(context: &Context) -> Result<Pool> {
-    let deadline = SearchConfig::default().deadline;
+    let deadline = context.config.search().deadline;
     let url = &context.endpoints.postgres_url;
     Ok(whence_query::pool(url, CONNECTIONS, deadline)?)
 }
 
-fn search(pool: Pool, encoder: Option<Arc<Encoder>>) -> SearchService {
-    let encoder = encoder.map(|encoder| Arc::new(Questions(encoder)) as Arc<dyn QueryEncoder>);
-    SearchService::new(pool, encoder, SearchConfig::default())
+fn search(
+    context: &Context,
+    pool: Pool,
+    encoder: Option<Arc<Encoder>>,
+    reranker: Option<Arc<dyn Reranker>>,
+) -> SearchService {
+    let floor = context.spec.floor;
+    let encoder =
+        encoder.map(|encoder| Arc::new(Questions { encoder, floor }) as Arc<dyn QueryEncoder>);
+    let service = SearchService::new(pool, encoder, context.config.search());
+    match reranker {
+        Some(reranker) => service.with_reranker(reranker),
+        None => service,
+    }
 }
 
 /// Serves until `stop`, then lets requests in work finish.
@@ -52,7 +71,8 @@ pub(crate) async fn serve(
 ) -> Result<()> {
     let rows = whence_index::pool(&context.endpoints.postgres_url, 2)?;
     let pool = pool(context)?;
-    let search = search(pool.clone(), encoder);
+    let reranker = stages::reranker(&context.config).await?;
+    let search = search(context, pool.clone(), encoder, reranker);
     let state = AppState {
         lookup: Arc::new(LookupService::new(pool, search.config().deadline)),
         search: Arc::new(search),

@@ -152,16 +152,27 @@ impl CountTokens for Counter {
 }
 
 /// The encoder, as the query service wants it.
-pub(crate) struct Questions(pub(crate) Arc<Encoder>);
+pub(crate) struct Questions {
+    pub(crate) encoder: Arc<Encoder>,
+    /// Of its entry in `models.toml`.
+    pub(crate) floor: Option<f64>,
+}
 
 #[async_trait]
 impl QueryEncoder for Questions {
     fn model(&self) -> &ModelId {
-        self.0.id()
+        self.encoder.id()
+    }
+
+    fn floor(&self) -> Option<f64> {
+        self.floor
     }
 
     async fn encode(&self, query: &str) -> Result<Vec<f32>, EncodeError> {
-        let vectors = self.0.embed(vec![query.to_owned()], EmbedKind::Query).await;
+        let vectors = self
+            .encoder
+            .embed(vec![query.to_owned()], EmbedKind::Query)
+            .await;
         let first = vectors
             .map_err(|e| EncodeError(whole(e)))?
             .into_iter()

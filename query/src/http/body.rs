@@ -47,6 +47,9 @@ fn takes(path: &str) -> &'static str {
         "/local/sync" => {
             r#"POST /local/sync takes {"source": "…", "ticket_id": "…", "findings_md": "…"}"#
         }
+        "/similar" => {
+            r#"POST /similar takes {"id": "…"} or {"text": "…"}, and {"k": 10, "filters": {…}}"#
+        }
         _ => r#"POST /search takes {"query": "…", "k": 10, "filters": {…}}"#,
     }
 }

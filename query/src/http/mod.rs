@@ -7,7 +7,7 @@ mod lookup;
 mod metrics;
 mod params;
 
-use crate::{LookupService, SearchError, SearchRequest, SearchService};
+use crate::{LookupService, SearchError, SearchRequest, SearchService, SimilarRequest};
 use axum::{
     Extension, Router,
     extract::{DefaultBodyLimit, Request, State},
@@ -47,7 +47,7 @@ pub struct AppState {
     pub guard: Guard,
 }
 
-/// All endpoints: `POST /search`, `/invalidate`, `/local/sync`, `/hooks/{kind}`;
+/// All endpoints: `POST /search`, `/similar`, `/invalidate`, `/local/sync`, `/hooks/{kind}`;
 /// `GET /tickets`, `/tickets/{id}`, `/count`, `/files/history`, `/hotspots`,
 /// `/hotspots/top`, `/people/{name}`, `/experts`, `/inbox`, `/healthz`, `/readyz`,
 /// `/stats`, `/version`, `/metrics`.
@@ -55,6 +55,7 @@ pub fn router(state: AppState) -> Router {
     let metrics = Arc::new(Metrics::new());
     Router::new()
         .route("/search", post(search))
+        .route("/similar", post(similar))
         .route("/invalidate", post(intake::invalidate))
         .route("/local/sync", post(intake::local_sync))
         .route("/hooks/{kind}", post(intake::hook))
@@ -78,7 +79,8 @@ pub fn router(state: AppState) -> Router {
         .fallback(async || {
             let hint = "see GET /tickets, /tickets/{id}, /count, /files/history, /hotspots, \
                         /hotspots/top, /people/{name}, /experts, /inbox, /version, /metrics, \
-                        /healthz, /readyz, /stats and POST /search, /invalidate, /local/sync, /hooks/{kind}";
+                        /healthz, /readyz, /stats and POST /search, /similar, /invalidate, /local/sync, \
+                        /hooks/{kind}";
             Failure(SearchError::new(
                 "not_found",
                 404,
@@ -88,7 +90,7 @@ pub fn router(state: AppState) -> Router {
         })
         .method_not_allowed_fallback(async || {
             let hint =
-                "POST /search, /invalidate, /local/sync and /hooks/{kind}; GET for the others";
+                "POST /search, /similar, /invalidate, /local/sync and /hooks/{kind}; GET for the others";
             Failure(SearchError::new(
                 "method_not_allowed",
                 405,
@@ -118,6 +120,16 @@ async fn search(
     Json(request): Json<SearchRequest>,
 ) -> Result<Response, Failure> {
     let response = state.search.search(&request).await?;
+    metrics.searched(&response.took_ms);
+    Ok(Json(response).into_response())
+}
+
+async fn similar(
+    State(state): State<AppState>,
+    Extension(metrics): Extension<Arc<Metrics>>,
+    Json(request): Json<SimilarRequest>,
+) -> Result<Response, Failure> {
+    let response = state.search.similar(&request).await?;
     metrics.searched(&response.took_ms);
     Ok(Json(response).into_response())
 }

@@ -1,6 +1,8 @@
 //! The configuration: defaults, then `whence.toml`, then `WHENCE_…` variables,
 //! then flags. An unknown key is an error that names file and key.
 
+mod search;
+
 use anyhow::{Context, Result, bail};
 use figment::{
     Figment,
@@ -14,6 +16,8 @@ use std::{
     net::SocketAddr,
     path::{Path, PathBuf},
 };
+
+pub(crate) use search::Search;
 
 /// The file that is read where none is named.
 const DEFAULT_FILE: &str = "whence.toml";
@@ -40,6 +44,8 @@ pub(crate) struct Config {
     pub(crate) chunk: Chunk,
     /// When and how sources are read.
     pub(crate) harvest: Harvest,
+    /// How questions are answered.
+    pub(crate) search: Search,
     /// The query service.
     pub(crate) query: Query,
     /// Tickets in work at a time, by stage.
@@ -63,6 +69,7 @@ impl Default for Config {
             rerank: Rerank::default(),
             chunk: Chunk::default(),
             harvest: Harvest::default(),
+            search: Search::default(),
             query: Query::default(),
             workers: Workers::default(),
             provision: Provision::default(),
@@ -346,6 +353,9 @@ impl Config {
         }
         if self.model.concurrency == 0 || self.model.question_timeout_ms == 0 {
             bail!("model.concurrency and model.question_timeout_ms must be 1 or more");
+        }
+        if let Some(problem) = self.search.problem() {
+            bail!("{problem}");
         }
         if self.rerank.pairs == 0 || self.rerank.deadline_ms == 0 {
             bail!(
