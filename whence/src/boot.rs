@@ -19,6 +19,8 @@ pub(crate) enum Ending {
     Incomplete,
     /// 4: nothing here is called so.
     NotFound,
+    /// 5: what was measured does not meet a threshold.
+    Breach,
     /// 130: stopped by Ctrl-C before it was done.
     Interrupted,
 }
@@ -30,6 +32,7 @@ impl From<Ending> for ExitCode {
             Ending::Failed => 1,
             Ending::Incomplete => 3,
             Ending::NotFound => 4,
+            Ending::Breach => 5,
             Ending::Interrupted => 130,
         })
     }

@@ -9,6 +9,7 @@ use crate::{
     embedded, harvest, print, progress, serve, settle, stages,
 };
 use anyhow::{Context as _, Result, bail};
+use serde::Serialize;
 use serde_json::json;
 use std::{
     path::{Path, PathBuf},
@@ -19,23 +20,81 @@ use whence_embed::EmbedStage;
 use whence_provision::Supervisor;
 use whence_query::{
     Mode, SearchError,
-    eval::{Question, Report, ask_service, evaluate, read_questions},
+    eval::{Breach, Gate, Question, Report, ask_service, evaluate, read_questions},
 };
 
 const MODES: [Mode; 3] = [Mode::Dense, Mode::Lexical, Mode::Hybrid];
 
+/// Thresholds beside the questions.
+const GATE_FILE: &str = "gate.toml";
+
+/// What was measured, and which thresholds it does not meet.
+#[derive(Serialize)]
+struct Outcome {
+    #[serde(flatten)]
+    report: Report,
+    /// Empty where all are met, absent where there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    breaches: Option<Vec<Breach>>,
+}
+
 pub(crate) async fn run(config: Config, arguments: Eval) -> Result<Ending> {
     let questions = read_questions(&question_files(&arguments.folder)?)?;
+    let gate = gate(&arguments.folder)?;
     let report = match arguments.fresh {
         true => fresh(config, &arguments.folder, &questions).await?,
         false => running(&config, &questions).await?,
     };
+    let breaches = gate.map(|gate| gate.check(&report));
+    let outcome = Outcome { report, breaches };
     if arguments.output.json {
-        print::json(&report)?;
+        print::json(&outcome)?;
     } else {
-        print::text(&report.to_string());
+        print::text(&outcome.to_string());
     }
-    Ok(Ending::Done)
+    Ok(match outcome.breaches {
+        Some(breaches) if !breaches.is_empty() => Ending::Breach,
+        _ => Ending::Done,
+    })
+}
+
+impl std::fmt::Display for Outcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.report)?;
+        match self.breaches.as_deref() {
+            None => Ok(()),
+            Some([]) => writeln!(f, "\nevery threshold of {GATE_FILE} is met"),
+            Some(breaches) => {
+                writeln!(f, "\nnot met, of {GATE_FILE}:")?;
+                for breach in breaches {
+                    let Breach {
+                        key,
+                        threshold,
+                        measured,
+                    } = breach;
+                    let measured = measured.map_or_else(
+                        || "no question measures it".to_owned(),
+                        |measured| format!("{measured:.3}"),
+                    );
+                    writeln!(f, "  {key} = {threshold}: {measured}")?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The thresholds of the folder, where it has any.
+fn gate(folder: &Path) -> Result<Option<Gate>> {
+    let path = folder.join(GATE_FILE);
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let text = std::fs::read_to_string(&path)
+        .with_context(|| format!("cannot read {}", path.display()))?;
+    let gate = toml::from_str(&text)
+        .with_context(|| format!("{} is not a list of thresholds", path.display()))?;
+    Ok(Some(gate))
 }
 
 fn question_files(folder: &Path) -> Result<Vec<PathBuf>> {
@@ -72,7 +131,7 @@ async fn running(config: &Config, questions: &[Question]) -> Result<Report> {
                 "query": question.query,
                 "k": k.min(whence_query::MAX_K),
                 "mode": mode,
-                "filters": { "project": question.repository() },
+                "filters": question.scope()?,
             });
             let answer = client.post("/search", &request).await?;
             let hits = answer["hits"]

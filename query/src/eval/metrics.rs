@@ -12,6 +12,10 @@ pub struct Scores {
     pub recall: f64,
     /// One over the first right answer's rank; 0 beyond ten.
     pub mrr: f64,
+    /// Whether any right answer is among the first ten: 1 or 0.
+    pub hit: f64,
+    /// Whether the first answer is right: 1 or 0.
+    pub first: f64,
 }
 
 /// Scores a ranking of ticket ids, best first; repetitions count once.
@@ -53,6 +57,8 @@ pub fn score(question: &Question, ranking: &[String]) -> Scores {
             as_f64(found) / as_f64(question.relevant.len())
         },
         mrr: first.map_or(0.0, |at| 1.0 / as_f64(at + 1)),
+        hit: f64::from(u8::from(first.is_some())),
+        first: f64::from(u8::from(first == Some(0))),
     }
 }
 
@@ -65,8 +71,20 @@ fn discounted(gains: &[f64]) -> f64 {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of questions and ranks")]
-fn as_f64(count: usize) -> f64 {
+pub(super) fn as_f64(count: usize) -> f64 {
     count as f64
+}
+
+/// The value below which `part` of `values` lie, by rank; 0 of none.
+pub(super) fn percentile(values: &mut [f64], part: f64) -> f64 {
+    values.sort_by(f64::total_cmp);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a rank within a slice"
+    )]
+    let rank = (as_f64(values.len()) * part).ceil() as usize;
+    values.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)
 }
 
 /// How many times the questions are drawn anew.
@@ -127,20 +145,23 @@ mod tests {
     #[test]
     fn figures_by_hand() {
         let question = question();
-        assert_eq!(question.repository(), "a/b");
+        assert_eq!(question.scope().unwrap().get("project"), ["a/b"]);
         let best = score(&question, &ranking(&[9, 1, 2, 3]));
         assert_eq!(
             best,
             Scores {
                 ndcg: 1.0,
                 recall: 1.0,
-                mrr: 1.0
+                mrr: 1.0,
+                hit: 1.0,
+                first: 1.0
             }
         );
         let late = score(&question, &ranking(&[5, 5, 2]));
         let ideal = 2.0 + 1.0 / 3_f64.log2();
         assert!((late.ndcg - (1.0 / 3_f64.log2()) / ideal).abs() < 1e-12);
         assert_eq!((late.recall, late.mrr), (0.5, 0.5));
+        assert_eq!((late.hit, late.first), (1.0, 0.0));
         let beyond: Vec<u32> = (20..30).chain([1]).collect();
         assert_eq!(score(&question, &ranking(&beyond)), Scores::default());
         // What is excluded takes no rank.

@@ -1,5 +1,6 @@
 //! Questions and their right answers, one JSON object a line.
 
+use crate::{Filters, SearchError};
 use serde::Deserialize;
 use std::{collections::BTreeMap, path::PathBuf};
 use thiserror::Error;
@@ -7,23 +8,41 @@ use thiserror::Error;
 /// One question.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Question {
-    /// `owner/repo:kind:n`; unique.
+    /// `owner/repo:kind:n`; unique. What stands before the first colon is the
+    /// project that is searched, unless there are `filters`.
     pub id: String,
     /// What is asked.
     pub query: String,
     /// `fix`, `xref`, `superseded`, `dup`, `hand` …
     pub kind: String,
-    /// Right answers by ticket id, with their gain.
+    /// Right answers by ticket id, with their gain. None: the right answer is that
+    /// there is none.
+    #[serde(default)]
     pub relevant: BTreeMap<String, u32>,
+    /// Where to search, in place of the project.
+    #[serde(default)]
+    pub filters: Option<Filters>,
     /// Tickets to drop from a ranking: those the question was taken from.
     #[serde(default)]
     pub exclude: Vec<String>,
 }
 
 impl Question {
-    /// The part of the id before its first colon.
-    pub fn repository(&self) -> &str {
-        self.id.split(':').next().unwrap_or(&self.id)
+    /// What its answers must be.
+    ///
+    /// # Errors
+    /// Never for an id that was read from a file; for one that no filter takes.
+    pub fn scope(&self) -> Result<Filters, SearchError> {
+        match (&self.filters, self.id.split_once(':')) {
+            (Some(filters), _) => Ok(filters.clone()),
+            (None, Some((project, _))) => Filters::default().with("project", project),
+            (None, None) => Ok(Filters::default()),
+        }
+    }
+
+    /// Whether the right answer is that there is none.
+    pub fn expects_miss(&self) -> bool {
+        self.relevant.is_empty()
     }
 }
 
