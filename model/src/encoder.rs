@@ -105,6 +105,14 @@ impl Encoder {
         &self.id
     }
 
+    /// The address of its server, for people; `None` for one in this process.
+    pub fn server(&self) -> Option<&str> {
+        match &self.runs {
+            Runs::Here(_) => None,
+            Runs::There(remote) => Some(remote.server()),
+        }
+    }
+
     /// Numbers in a vector.
     pub fn dims(&self) -> usize {
         self.dims

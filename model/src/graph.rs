@@ -47,7 +47,7 @@ pub(crate) fn dynamic_int8(published: &Path, cache: &Path) -> Result<PathBuf, Mo
     // run an old graph under a new identity.
     let target = cache.join(format!(
         "dynamic-int8-{}-{}.onnx",
-        crate::spec::GRAPH_REVISION,
+        crate::identity::GRAPH_REVISION,
         &hash.as_str()[..16]
     ));
     if target.is_file() {

@@ -6,6 +6,7 @@ mod encoder;
 mod error;
 mod fetch;
 mod graph;
+mod identity;
 pub mod lexical;
 mod onnx;
 mod pool;

@@ -123,7 +123,8 @@ pub(crate) async fn tokenizer(config: &Config, spec: &ModelSpec) -> Result<Token
 
 /// Whether every chunk fits the model's window, prompt included.
 pub(crate) fn check_room(config: &Config, spec: &ModelSpec, tokenizer: &Tokenizer) -> Result<()> {
-    let prompt = tokenizer.count(&spec.passage_prompt) - tokenizer.count("");
+    let prompt = tokenizer.count(&spec.passage_prompt);
+    let prompt = prompt.saturating_sub(tokenizer.count(""));
     let room = spec.max_tokens.saturating_sub(prompt);
     if config.chunk.max_tokens > room {
         bail!(

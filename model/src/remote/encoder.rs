@@ -2,9 +2,10 @@
 
 use super::{
     Endpoint, RemoteOptions,
-    client::{CallError, Client},
+    client::Client,
     dialect::Dialect,
-    retry::{Pace, Patience},
+    retry::{Pace, Patience, TRIES_FOR_SOMEBODY},
+    verdict::CallError,
 };
 use crate::{EmbedKind, ModelError, ModelSpec, batch::batches, session::normalize};
 use futures::future::try_join_all;
@@ -67,11 +68,16 @@ impl RemoteEncoder {
         })
     }
 
+    /// The server's address, for people.
+    pub(crate) fn server(&self) -> &str {
+        self.client.server()
+    }
+
     /// The vector of a question, within the time it has.
     pub(crate) async fn question(&self, text: &str) -> Result<Vec<f32>, ModelError> {
         let until = Instant::now() + self.question_timeout;
         let patience = Patience {
-            tries: u32::MAX,
+            tries: TRIES_FOR_SOMEBODY,
             until: Some(until),
         };
         let texts = [text];

@@ -4,11 +4,13 @@
 //! that they are numbers, and how much it says is all checked. It may be away at
 //! any time; then passages wait and questions are answered without it.
 
+mod address;
 mod client;
 mod dialect;
 mod encoder;
 mod reranker;
 mod retry;
+mod verdict;
 
 pub(crate) use encoder::{Measured, RemoteEncoder};
 pub(crate) use reranker::RemoteReranker;

@@ -2,8 +2,9 @@
 
 use super::{
     Endpoint,
-    client::{CallError, Client},
-    retry::{Pace, Patience},
+    client::Client,
+    retry::{Pace, Patience, TRIES_FOR_SOMEBODY},
+    verdict::CallError,
 };
 use crate::{ModelError, RerankProvider, RerankerSpec, Scores, rerank::logistic};
 use futures::future::try_join_all;
@@ -106,7 +107,7 @@ impl RemoteReranker {
         let texts: usize = passages.iter().map(String::len).sum();
         let most = AROUND + passages.len() * SCORE + texts * 6;
         let patience = Patience {
-            tries: u32::MAX,
+            tries: TRIES_FOR_SOMEBODY,
             until: Some(deadline.into()),
         };
         let call = || async {

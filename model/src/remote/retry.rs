@@ -1,6 +1,6 @@
 //! Trying again: growing pauses, and as long as the server itself asks for.
 
-use super::client::CallError;
+use super::verdict::CallError;
 use std::{
     sync::{Mutex, PoisonError},
     time::Duration,
@@ -12,7 +12,11 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// A server that asks for more is asked again after this.
 const LONGEST_ASKED: Duration = Duration::from_secs(300);
 
-/// How long somebody goes on trying.
+/// Requests while somebody waits for an answer: one that is better without the model
+/// than late. A server that is down is so left alone quickly.
+pub(crate) const TRIES_FOR_SOMEBODY: u32 = 2;
+
+/// How long to go on trying.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience {
     /// Requests in all.

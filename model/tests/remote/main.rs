@@ -29,7 +29,7 @@ fn tokenizer(spec: &ModelSpec) -> Tokenizer {
 }
 
 fn connect(spec: &ModelSpec, endpoint: &Endpoint) -> Encoder {
-    hurried(spec, endpoint, Duration::from_secs(5))
+    hurried(spec, endpoint, Duration::from_secs(60))
 }
 
 /// With so much time for a question.

