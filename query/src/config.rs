@@ -1,5 +1,6 @@
 //! What can be tuned in a search, with defaults that were measured.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -57,7 +58,7 @@ pub struct Bm25 {
 }
 
 /// How the two legs become one order.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Fusion {
     /// Each leg's scores divided by its best, then weighted and added.

@@ -1,6 +1,7 @@
 //! What can be asked.
 
 use crate::{Filters, Fusion, SearchError};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The longest question.
@@ -9,12 +10,14 @@ pub const MAX_QUERY_BYTES: usize = 8 * 1024;
 pub const MAX_K: usize = 200;
 
 /// A search. Fields that are not here are refused.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SearchRequest {
-    /// The question: words, a sentence, an id, an address.
+    /// The question: words, a sentence, an id, an address. At most 8 KiB.
+    #[schemars(length(min = 1, max = 2048), regex(pattern = r"\S"))]
     pub query: String,
     /// How many hits at most.
+    #[schemars(range(min = 1, max = 200))]
     #[serde(default = "default_k")]
     pub k: usize,
     /// Which legs to use; what is not available is left out and said.
@@ -39,7 +42,7 @@ fn default_k() -> usize {
 }
 
 /// Which legs to use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// Both, fused.
@@ -64,7 +67,7 @@ impl Mode {
 }
 
 /// What a hit is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GroupBy {
     /// A ticket, with its best chunk.

@@ -1,11 +1,12 @@
 //! What is answered.
 
 use crate::Mode;
+use schemars::JsonSchema;
 use serde::Serialize;
 use whence_contract::Timestamp;
 
 /// The answer to a search.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SearchResponse {
     /// Best first; exact ids before everything else.
     pub hits: Vec<Hit>,
@@ -18,7 +19,7 @@ pub struct SearchResponse {
 }
 
 /// A part of the search that could not be used.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Degraded {
     /// `no_encoder`, `encoder_failed`, `no_vectors` …
     pub code: &'static str,
@@ -27,7 +28,7 @@ pub struct Degraded {
 }
 
 /// Milliseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Took {
     /// Turning the question into a vector.
     pub encode: f64,
@@ -46,7 +47,7 @@ pub struct Took {
 }
 
 /// A ticket, or a chunk of one.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Hit {
     /// From 1.
     pub rank: usize,
@@ -89,7 +90,7 @@ pub struct Hit {
 }
 
 /// Rank and score by leg; absent where the leg did not find it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Legs {
     /// Cosine similarity of the best chunk.
     pub dense: Option<Leg>,
@@ -98,7 +99,7 @@ pub struct Legs {
 }
 
 /// One leg's view of a hit.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Leg {
     /// From 1.
     pub rank: usize,
@@ -107,7 +108,7 @@ pub struct Leg {
 }
 
 /// A piece of a ticket's text.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct HitChunk {
     /// Place within the ticket.
     pub seq: i32,
