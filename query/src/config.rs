@@ -1,5 +1,6 @@
 //! What can be tuned in a search, with defaults that were measured.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -71,22 +72,26 @@ pub struct Bm25 {
 }
 
 /// How the legs become one order.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Fusion {
     /// Each leg's scores divided by its best, then weighted and added.
     Score {
         /// Weight of the dense leg.
+        #[schemars(range(min = 0))]
         dense: f64,
         /// Weight of BM25 over tickets.
+        #[schemars(range(min = 0))]
         lexical: f64,
         /// Weight of BM25 over chunks.
         #[serde(default)]
+        #[schemars(range(min = 0))]
         lexical_chunk: f64,
     },
     /// Reciprocal rank fusion: the sum of `1 / (k + rank)`.
     Rrf {
         /// The constant; 60 as usual.
+        #[schemars(range(min = 0))]
         k: f64,
     },
 }

@@ -1,6 +1,7 @@
 //! The one shape of an error, for HTTP and for commands.
 
 use deadpool_postgres::PoolError;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::error::Error;
 use thiserror::Error;
@@ -23,15 +24,21 @@ pub struct SearchError {
 }
 
 /// `{"error": {"code", "message", "hint"}}`
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Error")]
 pub struct ErrorBody<'a> {
     error: Inner<'a>,
 }
 
-#[derive(Debug, Serialize)]
+/// What went wrong.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ErrorDetails")]
 struct Inner<'a> {
+    /// Stable, for programs.
     code: &'a str,
+    /// What failed.
     message: &'a str,
+    /// What to do about it.
     hint: &'a str,
 }
 

@@ -1,6 +1,10 @@
 //! What can be asked.
 
-use crate::{Filters, Fusion, SearchError};
+use crate::{
+    Filters, Fusion, SearchError,
+    line::{self, Fault, Line},
+};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The longest question.
@@ -11,12 +15,14 @@ pub const MAX_K: usize = 200;
 pub const MAX_EXCLUDED: usize = 100;
 
 /// A search. Fields that are not here are refused.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SearchRequest {
-    /// The question: words, a sentence, an id, an address.
+    /// The question: words, a sentence, an id, an address. At most 8 KiB.
+    #[schemars(length(min = 1, max = 2048), regex(pattern = r"\S"))]
     pub query: String,
     /// How many hits at most.
+    #[schemars(range(min = 1, max = 200))]
     #[serde(default = "default_k")]
     pub k: usize,
     /// Which legs to use; what is not available is left out and said.
@@ -29,9 +35,11 @@ pub struct SearchRequest {
     #[serde(default)]
     pub group_by: GroupBy,
     /// Of chunks as hits: how many of one ticket at most; others take their place.
+    #[schemars(range(min = 1, max = 200))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_ticket: Option<usize>,
     /// Tickets, by a present or a former id, that take no part at all.
+    #[schemars(with = "Vec<Line>", length(max = 100))]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exclude: Vec<String>,
     /// Whether the reranker is asked, where there is one.
@@ -57,7 +65,7 @@ fn yes() -> bool {
 }
 
 /// Which legs to use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// Both, fused.
@@ -82,7 +90,7 @@ impl Mode {
 }
 
 /// What a hit is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GroupBy {
     /// A ticket, with its best chunk.
@@ -136,28 +144,36 @@ impl SearchRequest {
                 format!("k is between 1 and {MAX_K}"),
             ));
         }
-        if self.per_ticket == Some(0) {
+        if self
+            .per_ticket
+            .is_some_and(|most| most == 0 || most > MAX_K)
+        {
             return Err(SearchError::bad_request(
-                "per_ticket is 0",
-                "it is 1 or more, or left out",
+                "per_ticket is out of bounds",
+                format!("it is between 1 and {MAX_K}, or left out"),
             ));
         }
-        if self.exclude.len() > MAX_EXCLUDED {
-            return Err(SearchError::bad_request(
-                format!("{} tickets are excluded", self.exclude.len()),
-                format!("at most {MAX_EXCLUDED}"),
-            ));
-        }
-        // What no row can hold, Postgres would refuse as a fault of ours.
-        if self.exclude.iter().any(|id| id.contains('\0')) {
-            return Err(SearchError::bad_request(
-                "an excluded ticket has a NUL in its id",
-                "leave it out",
-            ));
-        }
+        check_excluded(&self.exclude)?;
         if let Some(wrong) = self.fusion.and_then(Fusion::problem) {
             return Err(SearchError::bad_request(wrong, "0 and more is possible"));
         }
         Ok(())
     }
+}
+
+/// # Errors
+/// When there are too many, or one that no ticket can be called.
+pub(crate) fn check_excluded(ids: &[String]) -> Result<(), SearchError> {
+    if ids.len() > MAX_EXCLUDED {
+        return Err(SearchError::bad_request(
+            format!("{} tickets are excluded", ids.len()),
+            format!("at most {MAX_EXCLUDED}"),
+        ));
+    }
+    for id in ids {
+        line::check(id).map_err(|Fault(what, hint)| {
+            SearchError::bad_request(format!("an excluded ticket's id {what}"), hint)
+        })?;
+    }
+    Ok(())
 }

@@ -1,11 +1,12 @@
 //! What is answered.
 
 use crate::{Filters, Mode};
+use schemars::JsonSchema;
 use serde::Serialize;
 use whence_contract::Timestamp;
 
 /// The answer to a search.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SearchResponse {
     /// Best first; exact ids before everything else.
     pub hits: Vec<Hit>,
@@ -24,7 +25,7 @@ pub struct SearchResponse {
 }
 
 /// A question taken apart.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Understood {
     /// The words that were searched for.
     pub text: String,
@@ -35,7 +36,7 @@ pub struct Understood {
 }
 
 /// Nothing relevant was found.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Miss {
     /// For people.
     pub reason: String,
@@ -51,7 +52,7 @@ pub struct Miss {
 }
 
 /// A part of the search that could not be used.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Degraded {
     /// `no_encoder`, `encoder_failed`, `no_vectors`, `dense_failed`, `lexical_failed`,
     /// `lexical_chunk_failed`, `rerank_failed`, `rerank_timeout`.
@@ -61,7 +62,7 @@ pub struct Degraded {
 }
 
 /// Milliseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Took {
     /// Turning the question into a vector.
     pub encode: f64,
@@ -84,7 +85,7 @@ pub struct Took {
 }
 
 /// A ticket, or a chunk of one.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Hit {
     /// From 1.
     pub rank: usize,
@@ -127,7 +128,7 @@ pub struct Hit {
 }
 
 /// Rank and score by leg; absent where the leg did not find it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Legs {
     /// Cosine similarity of the best chunk.
     pub dense: Option<Leg>,
@@ -141,7 +142,7 @@ pub struct Legs {
 }
 
 /// One leg's view of a hit.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Leg {
     /// From 1.
     pub rank: usize,
@@ -150,7 +151,7 @@ pub struct Leg {
 }
 
 /// A piece of a ticket's text.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct HitChunk {
     /// Place within the ticket.
     pub seq: i32,

@@ -7,7 +7,7 @@ use crate::{
     wishes::{self, Wish},
 };
 use async_trait::async_trait;
-use serde_json::{Value, json, value::RawValue};
+use serde_json::{json, value::RawValue};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use whence_contract::{Dialect, Provenance, RawTicket, TicketKey, Timestamp};
@@ -15,7 +15,7 @@ use whence_harvest::{HookError, HookRequest, Settings, SourceSpec, read_hook};
 use whence_log::Published;
 use whence_query::{
     SearchError,
-    http::{Intake, Invalidate, LocalSync},
+    http::{Intake, Invalidate, Invalidated, LocalSync, Noted, Stored},
 };
 
 /// The scope of notes beside tickets: one for all, the ticket's id tells them apart.
@@ -43,7 +43,7 @@ impl LogIntake {
 
 #[async_trait]
 impl Intake for LogIntake {
-    async fn invalidate(&self, request: Invalidate) -> Result<Value, SearchError> {
+    async fn invalidate(&self, request: Invalidate) -> Result<Invalidated, SearchError> {
         let ticket = one_line("ticket_id", &request.ticket_id)?;
         let sources =
             wishes::candidates(&self.context, &self.sources, Some(&request.source), &ticket)
@@ -66,11 +66,22 @@ impl Intake for LogIntake {
                 why,
                 "see `whence sync-status`",
             )),
-            wish => serde_json::to_value(wish).map_err(|error| unavailable(error.into())),
+            Wish::Waiting { ticket } => Ok(Invalidated::Waiting { ticket }),
+            Wish::Fetched {
+                ticket,
+                source,
+                revision,
+                searchable,
+            } => Ok(Invalidated::Fetched {
+                ticket,
+                source,
+                revision: revision.0,
+                searchable,
+            }),
         }
     }
 
-    async fn local_sync(&self, request: LocalSync) -> Result<Value, SearchError> {
+    async fn local_sync(&self, request: LocalSync) -> Result<Stored, SearchError> {
         let ticket = one_line("ticket_id", &request.ticket_id)?;
         let source = one_line("source", &request.source)?;
         if let Some(file) = request.file.as_deref().filter(|file| is_private(file)) {
@@ -107,12 +118,12 @@ impl Intake for LogIntake {
                 .await
                 .map_err(unavailable)?;
         }
-        Ok(json!({
-            "status": "stored",
-            "ticket": ticket,
-            "revision": revision,
-            "searchable": request.wait,
-        }))
+        Ok(Stored {
+            status: "stored",
+            ticket,
+            revision: revision.map(|revision| revision.0),
+            searchable: request.wait,
+        })
     }
 
     async fn hook(
@@ -120,7 +131,7 @@ impl Intake for LogIntake {
         kind: &str,
         headers: &[(String, String)],
         body: &[u8],
-    ) -> Result<Value, SearchError> {
+    ) -> Result<Noted, SearchError> {
         let settings = Settings::new(self.context.config.kinds.clone());
         let request = HookRequest { headers, body };
         let tickets = read_hook(kind, &request, &settings).map_err(|error| {
@@ -132,7 +143,7 @@ impl Intake for LogIntake {
             };
             SearchError::new(code, status, error.to_string(), "see docs/sources")
         })?;
-        let mut noted = 0;
+        let mut noted = 0_u64;
         for ticket in &tickets {
             // A ticket of no source here is none of our business.
             let sources = wishes::candidates(&self.context, &self.sources, Some(kind), ticket)
@@ -140,9 +151,12 @@ impl Intake for LogIntake {
             let wants = wishes::leave(&self.context, &sources, ticket)
                 .await
                 .map_err(unavailable)?;
-            noted += usize::from(!wants.is_empty());
+            noted += u64::from(!wants.is_empty());
         }
-        Ok(json!({ "status": "noted", "tickets": noted }))
+        Ok(Noted {
+            status: "noted",
+            tickets: noted,
+        })
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod condition;
 mod parse;
+mod schema;
 mod table;
 
 pub(crate) use condition::Conditions;

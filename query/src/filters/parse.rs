@@ -1,7 +1,10 @@
 //! A value as it is compared.
 
 use super::table::{Filter, Takes};
-use crate::SearchError;
+use crate::{
+    SearchError,
+    line::{self, Fault},
+};
 use jiff::{civil::Date, tz::TimeZone};
 use whence_contract::Timestamp;
 
@@ -15,13 +18,11 @@ pub(super) fn value(filter: &Filter, given: &str) -> Result<String, SearchError>
         SearchError::bad_request(format!("the filter {name} does not take {given:?}"), hint)
     };
     // What no row can hold, Postgres would refuse as a fault of ours.
-    if given.contains('\0') {
-        return Err(refused("leave out the NUL".to_owned()));
+    if let Err(Fault(fault, hint)) = line::check(given) {
+        let example = filter.example;
+        return Err(refused(format!("it {fault}: {hint}; one is {example}")));
     }
     let trimmed = given.trim();
-    if trimmed.is_empty() {
-        return Err(refused(format!("give a value, such as {}", filter.example)));
-    }
     match filter.takes {
         Takes::Text => Ok(trimmed.to_owned()),
         Takes::Folded => Ok(trimmed.trim_start_matches('@').to_lowercase()),

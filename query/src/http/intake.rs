@@ -13,11 +13,11 @@ use axum::{
     http::HeaderMap,
     response::{IntoResponse, Response},
 };
-use serde::Deserialize;
-use serde_json::Value;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// `POST /invalidate`: fetch one ticket from its service now.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Invalidate {
     /// The kind of system: `github`, `gitlab`, `jira`, `linear`.
@@ -30,7 +30,7 @@ pub struct Invalidate {
 }
 
 /// `POST /local/sync`: replace the notes beside one ticket.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LocalSync {
     /// The kind of system that the ticket is of.
@@ -47,6 +47,50 @@ pub struct LocalSync {
     pub wait: bool,
 }
 
+/// What became of an [`Invalidate`].
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", tag = "status")]
+pub enum Invalidated {
+    /// The present state is in the log.
+    Fetched {
+        /// The ticket.
+        ticket: String,
+        /// The source that has it.
+        source: String,
+        /// Which state it is.
+        revision: u64,
+        /// It can be found already.
+        searchable: bool,
+    },
+    /// Nobody has taken it up yet; it stays noted.
+    Waiting {
+        /// The ticket.
+        ticket: String,
+    },
+}
+
+/// What became of a [`LocalSync`].
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Stored {
+    /// `stored`
+    pub status: &'static str,
+    /// The ticket beside which the notes are.
+    pub ticket: String,
+    /// Which state of the notes it is; absent where there was nothing to remove.
+    pub revision: Option<u64>,
+    /// They can be found already.
+    pub searchable: bool,
+}
+
+/// What became of a webhook.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Noted {
+    /// `noted`
+    pub status: &'static str,
+    /// How many tickets will be looked at.
+    pub tickets: u64,
+}
+
 /// Who takes such requests.
 #[async_trait]
 pub trait Intake: Send + Sync {
@@ -54,13 +98,13 @@ pub trait Intake: Send + Sync {
     ///
     /// # Errors
     /// When no source could have the ticket, or its service refuses.
-    async fn invalidate(&self, request: Invalidate) -> Result<Value, SearchError>;
+    async fn invalidate(&self, request: Invalidate) -> Result<Invalidated, SearchError>;
 
     /// See [`LocalSync`].
     ///
     /// # Errors
     /// When the notes are refused; the old ones stand then.
-    async fn local_sync(&self, request: LocalSync) -> Result<Value, SearchError>;
+    async fn local_sync(&self, request: LocalSync) -> Result<Stored, SearchError>;
 
     /// A webhook of a service, with its headers in lower case.
     ///
@@ -71,7 +115,7 @@ pub trait Intake: Send + Sync {
         kind: &str,
         headers: &[(String, String)],
         body: &[u8],
-    ) -> Result<Value, SearchError>;
+    ) -> Result<Noted, SearchError>;
 }
 
 pub(super) async fn invalidate(

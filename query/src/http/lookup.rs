@@ -3,10 +3,11 @@
 use super::{
     AppState,
     body::{Failure, Json},
-    params::{Asked, Limit, Line, Named, Params, Taken},
+    params::{Asked, Limit, Named, Params, Taken},
 };
 use crate::{
     SearchError,
+    line::Line,
     lookup::{
         Count, CountBy, Experts, FileHistory, Hotspot, Hotspots, Inbox, List, Matter, Order, Page,
         Person, Sort, TicketView,

@@ -1,28 +1,33 @@
 //! The HTTP face: JSON in, JSON out, errors in one shape.
 
+mod answers;
 mod body;
+mod endpoints;
 mod guard;
 mod intake;
 mod lookup;
 mod metrics;
+mod openapi;
 mod params;
 
 use crate::{LookupService, SearchError, SearchRequest, SearchService, SimilarRequest};
+use answers::{Health, Ready, Version};
 use axum::{
     Extension, Router,
     extract::{DefaultBodyLimit, Request, State},
-    http::StatusCode,
     middleware::{self, Next},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
 use body::{Failure, Json};
+use endpoints::HINT;
 use metrics::Metrics;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::{future::Future, pin::Pin, sync::Arc};
 
 pub use guard::Guard;
-pub use intake::{Intake, Invalidate, LocalSync};
+pub use intake::{Intake, Invalidate, Invalidated, LocalSync, Noted, Stored};
+pub use openapi::openapi;
 
 /// The largest request.
 pub const MAX_BODY_BYTES: usize = 10 * 1024 * 1024;
@@ -47,10 +52,7 @@ pub struct AppState {
     pub guard: Guard,
 }
 
-/// All endpoints: `POST /search`, `/similar`, `/invalidate`, `/local/sync`, `/hooks/{kind}`;
-/// `GET /tickets`, `/tickets/{id}`, `/count`, `/files/history`, `/hotspots`,
-/// `/hotspots/top`, `/people/{name}`, `/experts`, `/inbox`, `/healthz`, `/readyz`,
-/// `/stats`, `/version`, `/metrics`.
+/// All endpoints; [`openapi`] says which.
 pub fn router(state: AppState) -> Router {
     let metrics = Arc::new(Metrics::new());
     Router::new()
@@ -68,34 +70,33 @@ pub fn router(state: AppState) -> Router {
         .route("/people/{*name}", get(lookup::person))
         .route("/experts", get(lookup::experts))
         .route("/inbox", get(lookup::inbox))
+        .route("/openapi.json", get(async || Json(openapi())))
         .route("/metrics", get(metrics::show))
-        .route("/healthz", get(async || Json(json!({ "status": "ok" }))))
+        .route("/healthz", get(async || Json(Health { status: "ok" })))
         .route("/readyz", get(ready))
         .route("/stats", get(stats))
         .route(
             "/version",
-            get(async || Json(json!({ "version": env!("CARGO_PKG_VERSION") }))),
+            get(async || {
+                Json(Version {
+                    version: env!("CARGO_PKG_VERSION"),
+                })
+            }),
         )
         .fallback(async || {
-            let hint = "see GET /tickets, /tickets/{id}, /count, /files/history, /hotspots, \
-                        /hotspots/top, /people/{name}, /experts, /inbox, /version, /metrics, \
-                        /healthz, /readyz, /stats and POST /search, /similar, /invalidate, /local/sync, \
-                        /hooks/{kind}";
             Failure(SearchError::new(
                 "not_found",
                 404,
                 "there is no such endpoint",
-                hint,
+                HINT.as_str(),
             ))
         })
         .method_not_allowed_fallback(async || {
-            let hint =
-                "POST /search, /similar, /invalidate, /local/sync and /hooks/{kind}; GET for the others";
             Failure(SearchError::new(
                 "method_not_allowed",
                 405,
                 "not by this method",
-                hint,
+                HINT.as_str(),
             ))
         })
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
@@ -136,11 +137,8 @@ async fn similar(
 
 async fn ready(State(state): State<AppState>) -> Result<Response, Failure> {
     let tickets = state.search.ready().await?;
-    Ok((
-        StatusCode::OK,
-        Json(json!({ "status": "ready", "tickets": tickets })),
-    )
-        .into_response())
+    let status = "ready";
+    Ok(Json(Ready { status, tickets }).into_response())
 }
 
 async fn stats(State(state): State<AppState>) -> Result<Response, Failure> {

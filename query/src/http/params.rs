@@ -2,16 +2,16 @@
 //! not known, is given twice or hides something is an error, never left out.
 
 use super::body::Failure;
-use crate::{FILTERS, Filter, Filters, SearchError};
+use crate::{
+    FILTERS, Filter, Filters, SearchError,
+    line::{self, Fault},
+};
 use axum::{extract::FromRequestParts, http::request::Parts};
 use percent_encoding::percent_decode_str;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de::DeserializeOwned, de::Error as _};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
-
-/// The longest value of a parameter, in bytes.
-pub(super) const MAX_VALUE_BYTES: usize = 8 * 1024;
 
 /// Which filters an endpoint takes beside its own parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,45 +104,10 @@ fn decoded(what: &str, text: &str) -> Result<String, SearchError> {
     let Ok(text) = percent_decode_str(text).decode_utf8() else {
         return refused(format!("{what} is not UTF-8"), "encode it as UTF-8");
     };
-    if text.len() > MAX_VALUE_BYTES {
-        let hint = format!("at most {MAX_VALUE_BYTES} bytes are read");
-        return refused(format!("{what} has {} bytes", text.len()), &hint);
-    }
-    if let Some(hidden) = text.chars().find(|c| is_hidden(*c)) {
-        let message = format!("{what} holds the invisible character {:?}", hidden);
-        return refused(message, "leave it out");
-    }
-    if text.trim().is_empty() {
-        return refused(format!("{what} is empty"), "give a value, or leave it out");
+    if let Err(Fault(fault, hint)) = line::check(&text) {
+        return refused(format!("{what} {fault}"), &hint);
     }
     Ok(text.into_owned())
-}
-
-/// Control characters, and marks that change how the text around them is shown.
-/// The joiners U+200C and U+200D are not among them: names and emoji need them.
-fn is_hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
-            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-}
-
-/// A text on one line, not empty.
-#[derive(Clone, Debug, Deserialize)]
-pub(super) struct Line(pub(super) String);
-
-impl JsonSchema for Line {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Line".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "minLength": 1 })
-    }
 }
 
 /// How many: 1 to `MAX`, `DEFAULT` where nothing is said.
@@ -187,6 +152,7 @@ impl<const DEFAULT: u32, const MAX: u32> JsonSchema for Limit<DEFAULT, MAX> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::line::Line;
     use proptest::prelude::*;
 
     #[derive(Debug, Deserialize, JsonSchema)]

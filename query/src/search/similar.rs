@@ -4,30 +4,37 @@ use super::{SearchService, ask::Question};
 use crate::{
     Filters, MAX_QUERY_BYTES, Mode, SearchError, SearchRequest, SearchResponse, exact,
     filters::Conditions,
+    line::{self, Fault, Line},
+    request::check_excluded,
     sql::{Statement, Value, Values},
 };
 use deadpool_postgres::Client;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use whence_model::lexical::query_terms;
 
 /// What to find the like of: a ticket by its id, or a text. Fields that are not
 /// here are refused.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SimilarRequest {
     /// A ticket, by a present or a former id or its address. It is no hit itself.
+    #[schemars(with = "Option<Line>")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// A draft: its title, and what follows. Nothing in it is a filter.
+    #[schemars(length(min = 1, max = 2048), regex(pattern = r"\S"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// How many hits at most.
+    #[schemars(range(min = 1, max = 200))]
     #[serde(default = "default_k")]
     pub k: usize,
     /// What a hit must be.
     #[serde(default)]
     pub filters: Filters,
     /// Tickets that take no part.
+    #[schemars(with = "Vec<Line>", length(max = 100))]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exclude: Vec<String>,
     /// Answer with what there is, even if nothing is alike.
@@ -54,6 +61,10 @@ impl SearchService {
         let mut exclude = asked.exclude.clone();
         let text = match (&asked.id, &asked.text) {
             (Some(id), None) => {
+                line::check(id).map_err(|Fault(what, hint)| {
+                    SearchError::bad_request(format!("the id {what}"), hint)
+                })?;
+                check_excluded(&asked.exclude)?;
                 let client = self.client().await?;
                 let (known, text) = ticket(&client, id, &asked.filters).await?;
                 exclude.push(known);

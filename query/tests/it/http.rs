@@ -1,5 +1,6 @@
 //! The HTTP face.
 
+use crate::conformance::conforms;
 use crate::corpus::{service, ticket, write};
 use crate::server;
 use async_trait::async_trait;
@@ -13,7 +14,10 @@ use std::sync::Arc;
 use tower::ServiceExt;
 use whence_query::{
     LookupService, Pool, SearchConfig, SearchError,
-    http::{AppState, Guard, Intake, Invalidate, LocalSync, MAX_BODY_BYTES, router},
+    http::{
+        AppState, Guard, Intake, Invalidate, Invalidated, LocalSync, MAX_BODY_BYTES, Noted, Stored,
+        router,
+    },
 };
 
 async fn app() -> Router {
@@ -28,10 +32,16 @@ pub fn over(pool: &Pool) -> Router {
     router(AppState {
         search: Arc::new(service(pool, config)),
         lookup: Arc::new(LookupService::new(pool.clone(), config.deadline)),
-        stats: Arc::new(|| Box::pin(async { Ok(json!({ "chunks": 1 })) })),
+        stats: Arc::new(|| Box::pin(async { Ok(counts()) })),
         intake: Arc::new(Closed),
         guard: Guard::default(),
     })
+}
+
+/// What the binary counts.
+fn counts() -> Value {
+    json!({ "tickets": [], "units": [], "chunks": 1, "postings": 0, "tombstones": 0,
+        "vectors": [], "sizes": [{ "table": "chunks", "bytes": 1, "index_bytes": 2 }] })
 }
 
 /// Takes in nothing: these tests ask.
@@ -39,12 +49,22 @@ struct Closed;
 
 #[async_trait]
 impl Intake for Closed {
-    async fn invalidate(&self, request: Invalidate) -> Result<Value, SearchError> {
-        Ok(json!({ "ticket": request.ticket_id, "wait": request.wait }))
+    async fn invalidate(&self, request: Invalidate) -> Result<Invalidated, SearchError> {
+        Ok(Invalidated::Fetched {
+            ticket: request.ticket_id,
+            source: request.source,
+            revision: 1,
+            searchable: request.wait,
+        })
     }
 
-    async fn local_sync(&self, request: LocalSync) -> Result<Value, SearchError> {
-        Ok(json!({ "bytes": request.findings_md.len() }))
+    async fn local_sync(&self, request: LocalSync) -> Result<Stored, SearchError> {
+        Ok(Stored {
+            status: "stored",
+            ticket: request.ticket_id,
+            revision: Some(request.findings_md.len() as u64),
+            searchable: request.wait,
+        })
     }
 
     async fn hook(
@@ -52,9 +72,13 @@ impl Intake for Closed {
         kind: &str,
         headers: &[(String, String)],
         body: &[u8],
-    ) -> Result<Value, SearchError> {
+    ) -> Result<Noted, SearchError> {
         let signed = headers.iter().any(|(name, _)| name == "x-signature");
-        Ok(json!({ "kind": kind, "signed": signed, "bytes": body.len() }))
+        assert_eq!((kind, signed), ("github", true));
+        Ok(Noted {
+            status: "noted",
+            tickets: body.len() as u64,
+        })
     }
 }
 
@@ -81,7 +105,9 @@ pub async fn call(
         "{path}"
     );
     let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
-    (status, serde_json::from_slice(&bytes).unwrap())
+    let answer = serde_json::from_slice(&bytes).unwrap();
+    conforms(method, path, status, &answer);
+    (status, answer)
 }
 
 pub const LOCAL: &[(&str, &str)] = &[("host", "127.0.0.1:7777")];
@@ -100,7 +126,7 @@ async fn endpoints_answer() {
     );
     assert_eq!(
         call(&app, "GET", "/stats", LOCAL, "").await,
-        (200, json!({"chunks": 1}))
+        (200, counts())
     );
     let (status, body) = call(&app, "GET", "/version", LOCAL, "").await;
     assert_eq!((status, body["version"].is_string()), (200, true));
@@ -236,7 +262,11 @@ async fn what_changes_the_index_is_handed_on_as_it_came() {
     .await;
     assert_eq!(
         (status, body),
-        (200, json!({"ticket": "a/b#7", "wait": true}))
+        (
+            200,
+            json!({"status": "fetched", "ticket": "a/b#7", "source": "github", "revision": 1,
+                "searchable": true})
+        )
     );
     let (status, body) = call(
         &app,
@@ -246,7 +276,8 @@ async fn what_changes_the_index_is_handed_on_as_it_came() {
         json!({"source": "linear", "ticket_id": "MAZ-1", "findings_md": "## A"}).to_string(),
     )
     .await;
-    assert_eq!((status, body), (200, json!({"bytes": 4})));
+    let stored = json!({"status": "stored", "ticket": "MAZ-1", "revision": 4, "searchable": false});
+    assert_eq!((status, body), (200, stored));
     let (status, body) = call(
         &app,
         "POST",
@@ -263,7 +294,7 @@ async fn what_changes_the_index_is_handed_on_as_it_came() {
     let (status, body) = call(&app, "POST", "/hooks/github", &signed, "{not json").await;
     assert_eq!(
         (status, body),
-        (200, json!({"kind": "github", "signed": true, "bytes": 9}))
+        (200, json!({"status": "noted", "tickets": 9}))
     );
 }
 

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, unreachable_pub)]
 
 mod bm25;
+mod conformance;
 mod corpus;
 mod eval;
 mod filters;

@@ -207,7 +207,7 @@ async fn alike_are_those_that_say_the_same() {
         (ask(None, None), 400),
         (ask(Some("acme/rockets#1"), Some("x")), 400),
         (ask(Some("acme/rockets#77"), None), 404),
-        (ask(Some(""), None), 404),
+        (ask(Some(" "), None), 400),
         (ask(None, Some("#7 acme/rockets#3")), 400),
         (ask(None, Some("  ")), 400),
     ] {

@@ -9,6 +9,20 @@ fn texts<'a>(list: &'a Value, name: &str) -> Vec<&'a str> {
     list.map(|item| item[name].as_str().unwrap()).collect()
 }
 
+/// What `--json` prints is one of the published components.
+fn conforms(schema: &str, answer: &Value) {
+    let root = json!({
+        "$ref": format!("#/components/schemas/{schema}"),
+        "components": whence_query::http::openapi()["components"],
+    });
+    let validator = jsonschema::validator_for(&root).unwrap();
+    let faults: Vec<String> = validator
+        .iter_errors(answer)
+        .map(|fault| format!("{}: {fault}", fault.instance_path()))
+        .collect();
+    assert!(faults.is_empty(), "{schema}: {faults:#?}\n{answer:#}");
+}
+
 #[test]
 fn every_lookup_answers_people_and_programs_and_says_what_is_not_there() {
     let mut tickets = archive(12);
@@ -21,7 +35,25 @@ fn every_lookup_answers_people_and_programs_and_says_what_is_not_there() {
     tickets["issues"][3]["state"] = json!("CLOSED");
     tickets["issues"][3]["closedAt"] = json!("2024-02-01T00:00:00Z");
     let service = Service::start(&tickets);
-    let asked = |arguments: &[&str]| read(&service.run(&[arguments, &["--json"]].concat()));
+    let asked = |arguments: &[&str]| {
+        let (code, answer) = read(&service.run(&[arguments, &["--json"]].concat()));
+        let schema = match arguments[0] {
+            "show" => "TicketView",
+            "list" => "Page",
+            "count" => "Count",
+            "file-history" => "FileHistory",
+            "hotspots" if arguments[1] == "--top" => "Hotspots",
+            "hotspots" => "Hotspot",
+            "person" => "Person",
+            "experts" => "Experts",
+            "inbox" => "Inbox",
+            "search" => "SearchResponse",
+            "stats" => "Stats",
+            other => panic!("{other} has no schema"),
+        };
+        conforms(schema, &answer);
+        (code, answer)
+    };
     wait_for("all tickets", || {
         let output = service.run(&["count", "--json"]);
         (output.status.success() && read(&output).1["total"] == 12).then_some(())
@@ -76,6 +108,9 @@ fn every_lookup_answers_people_and_programs_and_says_what_is_not_there() {
     assert_eq!(texts(&experts["people"], "name"), ["grace", "ada"]);
     let (_, inbox) = asked(&["inbox", "grace"]);
     assert_eq!(texts(&inbox["entries"], "id"), ["acme/kiln#3"]);
+
+    assert_eq!(asked(&["search", "kiln", "--explain"]).0, 0);
+    assert_eq!(asked(&["stats"]).1["chunks"], 48);
 
     // For people: no colour into a pipe, and nothing that drives a terminal.
     for arguments in [
