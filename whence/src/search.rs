@@ -6,6 +6,7 @@ use crate::{
     client::Client,
     config::Config,
     print::{self, age, clean},
+    project::Project,
 };
 use anyhow::{Result, bail};
 use serde_json::{Map, Value, json};
@@ -16,7 +17,7 @@ pub(crate) async fn run(config: &Config, arguments: Search) -> Result<Ending> {
         "query": arguments.question.join(" "),
         "k": arguments.limit,
         "mode": arguments.mode,
-        "filters": filters(&arguments.filters)?,
+        "filters": scoped(filters(&arguments.filters)?, arguments.all_sources)?,
         "explain": arguments.explain,
     });
     let answer = Client::new(config)?.post("/search", &request).await?;
@@ -26,6 +27,20 @@ pub(crate) async fn run(config: &Config, arguments: Search) -> Result<Ending> {
         print::text(&render(&answer, arguments.explain));
     }
     Ok(Ending::Done)
+}
+
+/// With the repository's own scope where none is given.
+fn scoped(mut filters: Map<String, Value>, all_sources: bool) -> Result<Map<String, Value>> {
+    if !all_sources && let Some(project) = Project::here()? {
+        let names = filters.keys().map(String::as_str);
+        for (name, value) in project.scope_beside(names).to_vec() {
+            match filters.entry(name).or_insert_with(|| json!([])) {
+                Value::Array(values) => values.push(value.into()),
+                _ => bail!("a filter of the scope is given already"),
+            }
+        }
+    }
+    Ok(filters)
 }
 
 /// `NAME=VALUE` pairs as the service's filters; a repeated name becomes a list.

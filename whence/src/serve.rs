@@ -1,6 +1,11 @@
 //! The query service, in `up` or as a process of its own.
 
-use crate::{context::Context, intake::LogIntake, stages::Questions};
+use crate::{
+    config::{Query, Secret},
+    context::Context,
+    intake::LogIntake,
+    stages::Questions,
+};
 use anyhow::{Context as _, Result, bail};
 use std::{net::SocketAddr, sync::Arc};
 use tokio::net::TcpListener;
@@ -43,6 +48,14 @@ fn search(pool: Pool, encoder: Option<Arc<Encoder>>) -> SearchService {
     SearchService::new(pool, encoder, SearchConfig::default())
 }
 
+/// Who may ask: by the names that are configured and by the address it listens on.
+fn guard(config: &Query) -> Guard {
+    let address = config.listen.ip();
+    let own = (!address.is_unspecified()).then(|| address.to_string());
+    Guard::new(config.hosts.iter().cloned().chain(own))
+        .with_token(config.token.as_ref().map(Secret::expose))
+}
+
 /// Serves until `stop`, then lets requests in work finish.
 pub(crate) async fn serve(
     context: &Arc<Context>,
@@ -68,7 +81,7 @@ pub(crate) async fn serve(
             })
         }),
         intake: Arc::new(LogIntake::new(context.clone(), stop.clone())?),
-        guard: Guard::new(context.config.query.hosts.iter().cloned()),
+        guard: guard(&context.config.query),
     };
     axum::serve(listener, router(state))
         .with_graceful_shutdown(async move { stop.cancelled().await })
