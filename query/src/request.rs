@@ -19,7 +19,7 @@ pub const MAX_EXCLUDED: usize = 100;
 #[serde(deny_unknown_fields)]
 pub struct SearchRequest {
     /// The question: words, a sentence, an id, an address. At most 8 KiB.
-    #[schemars(length(min = 1, max = 2048), regex(pattern = r"\S"))]
+    #[schemars(length(min = 1, max = 8192), regex(pattern = r"\S"))]
     pub query: String,
     /// How many hits at most.
     #[schemars(range(min = 1, max = 200))]

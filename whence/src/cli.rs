@@ -1,6 +1,6 @@
 //! The commands, their flags and their help.
 
-use crate::lookup;
+use crate::{lookup, manual};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -92,6 +92,10 @@ pub(crate) enum Command {
     Experts(lookup::experts::Experts),
     /// Show what waits for somebody: assigned, opened by them, or naming them
     Inbox(lookup::inbox::Inbox),
+    /// Print completions for a shell
+    Completions(manual::Completions),
+    /// Print the manual page
+    Man(manual::Man),
 }
 
 /// One stage.
@@ -269,6 +273,9 @@ pub(crate) struct Hits {
     /// Show each leg's rank, score and time
     #[arg(long)]
     pub(crate) explain: bool,
+    /// Everywhere, whatever `.project-conf.toml` says
+    #[arg(long)]
+    pub(crate) all_sources: bool,
     #[command(flatten)]
     pub(crate) output: Output,
 }

@@ -13,9 +13,11 @@ mod eval;
 mod harvest;
 mod intake;
 mod lookup;
+mod manual;
 mod models;
 mod print;
 mod progress;
+mod project;
 #[cfg(test)]
 mod reference;
 mod replay;
@@ -60,6 +62,12 @@ fn main() -> ExitCode {
 }
 
 async fn run(cli: Cli) -> Result<Ending> {
+    // These need no configuration, not even a right one.
+    match &cli.command {
+        Command::Completions(arguments) => return Ok(manual::completions(arguments)),
+        Command::Man(arguments) => return manual::man(arguments),
+        _ => {}
+    }
     let config = boot::configure(&cli.global)?;
     match cli.command {
         Command::Up(arguments) => up::run(config, arguments).await,
@@ -102,6 +110,7 @@ async fn run(cli: Cli) -> Result<Ending> {
         Command::Person(arguments) => lookup::person::run(&config, arguments).await,
         Command::Experts(arguments) => lookup::experts::run(&config, arguments).await,
         Command::Inbox(arguments) => lookup::inbox::run(&config, arguments).await,
+        Command::Completions(_) | Command::Man(_) => Ok(Ending::Done),
     }
 }
 

@@ -6,6 +6,7 @@ use crate::{
     client::Client,
     config::Config,
     print::{self, age, clean},
+    project::Project,
 };
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Map, Value, json};
@@ -55,7 +56,8 @@ fn asked(hits: &Hits) -> Result<Map<String, Value>> {
     }
     let mut request = Map::new();
     request.insert("k".into(), json!(hits.limit));
-    request.insert("filters".into(), json!(filters(&pairs)?));
+    let filters = scoped(filters(&pairs)?, hits.all_sources)?;
+    request.insert("filters".into(), json!(filters));
     request.insert("explain".into(), json!(hits.explain));
     request.insert("include_weak".into(), json!(hits.include_weak));
     Ok(request)
@@ -76,6 +78,20 @@ async fn answer(
         print::text(&render(&answer, hits.explain));
     }
     Ok(Ending::Done)
+}
+
+/// With the repository's own scope where none is given.
+fn scoped(mut filters: Map<String, Value>, all_sources: bool) -> Result<Map<String, Value>> {
+    if !all_sources && let Some(project) = Project::here()? {
+        let names = filters.keys().map(String::as_str);
+        for (name, value) in project.scope_beside(names).to_vec() {
+            match filters.entry(name).or_insert_with(|| json!([])) {
+                Value::Array(values) => values.push(value.into()),
+                _ => bail!("a filter of the scope is given already"),
+            }
+        }
+    }
+    Ok(filters)
 }
 
 /// `NAME=VALUE` pairs as the service's filters; a repeated name becomes a list.

@@ -1,6 +1,7 @@
 //! The query service, in `up` or as a process of its own.
 
 use crate::{
+    config::{Query, Secret},
     context::Context,
     intake::LogIntake,
     stages::{self, Questions},
@@ -62,6 +63,14 @@ fn search(
     }
 }
 
+/// Who may ask: by the names that are configured and by the address it listens on.
+fn guard(config: &Query) -> Guard {
+    let address = config.listen.ip();
+    let own = (!address.is_unspecified()).then(|| address.to_string());
+    Guard::new(config.hosts.iter().cloned().chain(own))
+        .with_token(config.token.as_ref().map(Secret::expose))
+}
+
 /// Serves until `stop`, then lets requests in work finish.
 pub(crate) async fn serve(
     context: &Arc<Context>,
@@ -88,7 +97,7 @@ pub(crate) async fn serve(
             })
         }),
         intake: Arc::new(LogIntake::new(context.clone(), stop.clone())?),
-        guard: Guard::new(context.config.query.hosts.iter().cloned()),
+        guard: guard(&context.config.query),
     };
     axum::serve(listener, router(state))
         .with_graceful_shutdown(async move { stop.cancelled().await })

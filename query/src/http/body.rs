@@ -84,6 +84,13 @@ impl IntoResponse for Failure {
         }
         let status =
             StatusCode::from_u16(error.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        (status, Json(error.body())).into_response()
+        let mut response = (status, Json(error.body())).into_response();
+        if error.code == "unauthorized" {
+            let bearer = header::HeaderValue::from_static("Bearer");
+            response
+                .headers_mut()
+                .insert(header::WWW_AUTHENTICATE, bearer);
+        }
+        response
     }
 }

@@ -3,19 +3,60 @@
 
 use crate::SearchError;
 use axum::http::{HeaderMap, Uri, header};
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
+use subtle::ConstantTimeEq;
 
 /// The hosts by which the service may be called. Loopback always is one.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Guard {
     hosts: Arc<[String]>,
+    token: Option<Arc<str>>,
 }
+
+/// The one endpoint that answers without a token: it says only that it lives.
+const LIVENESS: &str = "/healthz";
 
 impl Guard {
     /// Loopback, and `hosts` (names without a port) beside it.
     pub fn new(hosts: impl IntoIterator<Item = String>) -> Self {
         Self {
             hosts: hosts.into_iter().map(|host| host.to_lowercase()).collect(),
+            token: None,
+        }
+    }
+
+    /// Only for requests that carry `token`.
+    #[must_use]
+    pub fn with_token(mut self, token: Option<&str>) -> Self {
+        self.token = token.map(Arc::from);
+        self
+    }
+
+    /// # Errors
+    /// With status 401 when a token is asked for, and the request has another or
+    /// none.
+    pub(super) fn admit(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), SearchError> {
+        let Some(token) = self.token.as_deref().filter(|_| uri.path() != LIVENESS) else {
+            return Ok(());
+        };
+        let mut given = headers.get_all(header::AUTHORIZATION).iter();
+        let bearer = match (given.next(), given.next()) {
+            (Some(one), None) => one.to_str().ok().and_then(|value| value.split_once(' ')),
+            _ => None,
+        };
+        let same = bearer.is_some_and(|(scheme, given)| {
+            // How long it takes tells nothing of where they differ.
+            scheme.eq_ignore_ascii_case("bearer")
+                && bool::from(given.trim().as_bytes().ct_eq(token.as_bytes()))
+        });
+        match same {
+            true => Ok(()),
+            false => Err(SearchError::new(
+                "unauthorized",
+                401,
+                "the bearer token is missing or wrong",
+                "send `Authorization: Bearer …` with the service's query.token",
+            )),
         }
     }
 
@@ -69,6 +110,17 @@ impl Guard {
         }
         let host = host.to_lowercase();
         matches!(host.as_str(), "localhost" | "127.0.0.1" | "::1") || self.hosts.contains(&host)
+    }
+}
+
+impl fmt::Debug for Guard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let token = self.token.as_ref().map(|_| "…");
+        let mut guard = f.debug_struct("Guard");
+        guard
+            .field("hosts", &self.hosts)
+            .field("token", &token)
+            .finish()
     }
 }
 

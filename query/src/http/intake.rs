@@ -21,8 +21,13 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Invalidate {
     /// The kind of system: `github`, `gitlab`, `jira`, `linear`.
+    #[schemars(length(min = 1))]
     pub source: String,
-    /// As people write it: `owner/repo#7`, `PROJ-12`.
+    /// As people write it: `owner/repo#7`, `PROJ-12`. At most 512 bytes.
+    #[schemars(
+        length(min = 1, max = 512),
+        regex(pattern = r"^[^\u0000-\u001f\u007f-\u009f]*$")
+    )]
     pub ticket_id: String,
     /// Answer only when the new state can be found.
     #[serde(default)]
@@ -33,9 +38,17 @@ pub struct Invalidate {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LocalSync {
-    /// The kind of system that the ticket is of.
+    /// The kind of system that the ticket is of. At most 512 bytes.
+    #[schemars(
+        length(min = 1, max = 512),
+        regex(pattern = r"^[^\u0000-\u001f\u007f-\u009f]*$")
+    )]
     pub source: String,
-    /// As people write it.
+    /// As people write it. At most 512 bytes.
+    #[schemars(
+        length(min = 1, max = 512),
+        regex(pattern = r"^[^\u0000-\u001f\u007f-\u009f]*$")
+    )]
     pub ticket_id: String,
     /// All notes, as Markdown; nothing but blanks removes them.
     pub findings_md: String,

@@ -109,7 +109,11 @@ pub fn router(state: AppState) -> Router {
 }
 
 async fn guarded(State(guard): State<Guard>, request: Request, next: Next) -> Response {
-    match guard.check(request.headers(), request.uri()) {
+    let (headers, uri) = (request.headers(), request.uri());
+    match guard
+        .check(headers, uri)
+        .and_then(|()| guard.admit(headers, uri))
+    {
         Ok(()) => next.run(request).await,
         Err(refused) => Failure(refused).into_response(),
     }

@@ -102,6 +102,11 @@ fn operation(
         });
         responses.insert(status.to_string(), response);
     }
+    if endpoint.method == "get" {
+        // Said by the server before any of ours reads the request.
+        let response = json!({ "description": "The address is longer than 64 KiB" });
+        responses.insert("414".to_owned(), response);
+    }
     let mut operation = json!({
         "summary": endpoint.summary,
         "operationId": id(endpoint),

@@ -28,13 +28,17 @@ async fn app() -> Router {
 
 /// All endpoints over these tables.
 pub fn over(pool: &Pool) -> Router {
+    guarded(pool, Guard::default())
+}
+
+fn guarded(pool: &Pool, guard: Guard) -> Router {
     let config = SearchConfig::default();
     router(AppState {
         search: Arc::new(service(pool, config)),
         lookup: Arc::new(LookupService::new(pool.clone(), config.deadline)),
         stats: Arc::new(|| Box::pin(async { Ok(counts()) })),
         intake: Arc::new(Closed),
-        guard: Guard::default(),
+        guard,
     })
 }
 
@@ -332,4 +336,46 @@ async fn metrics_count_by_route_and_hold_no_words_of_callers() {
         assert!(text.lines().any(|found| found == line), "{line}\n{text}");
     }
     assert!(!text.contains("secretword"), "{text}");
+}
+
+#[tokio::test]
+async fn a_token_is_asked_for_everywhere_but_for_liveness() {
+    let (_client, pool) = server::ready().await;
+    let guard = Guard::new(["search.example".to_owned()]).with_token(Some("right token"));
+    assert!(!format!("{guard:?}").contains("right"));
+    let app = guarded(&pool, guard);
+    let host = ("host", "search.example");
+    for (path, given, expected) in [
+        ("/healthz", None, 200),
+        ("/readyz", None, 401),
+        ("/metrics", None, 401),
+        ("/openapi.json", None, 401),
+        ("/nothing", None, 401),
+        ("/count", None, 401),
+        ("/count", Some("Bearer wrong"), 401),
+        ("/count", Some("Bearer right toke"), 401),
+        ("/count", Some("Bearer right token2"), 401),
+        ("/count", Some("Basic right token"), 401),
+        ("/count", Some("right token"), 401),
+        ("/count", Some("Bearer"), 401),
+        ("/count", Some("Bearer right token"), 200),
+        ("/count", Some("bearer right token"), 200),
+        ("/nothing", Some("Bearer right token"), 404),
+    ] {
+        let mut headers = vec![host];
+        headers.extend(given.map(|given| ("authorization", given)));
+        let (status, body) = call(&app, "GET", path, &headers, "").await;
+        assert_eq!(status, expected, "{path} {given:?}: {body}");
+    }
+    let twice = [
+        host,
+        ("authorization", "Bearer x"),
+        ("authorization", "Bearer right token"),
+    ];
+    assert_eq!(call(&app, "GET", "/count", &twice, "").await.0, 401);
+    let foreign = [
+        ("host", "evil.example"),
+        ("authorization", "Bearer right token"),
+    ];
+    assert_eq!(call(&app, "GET", "/count", &foreign, "").await.0, 403);
 }

@@ -223,8 +223,12 @@ impl Default for Harvest {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Query {
-    /// Where it listens; loopback only.
+    /// Where it listens; elsewhere than on loopback only with a token.
     pub(crate) listen: SocketAddr,
+    /// The bearer token that requests must carry. Absent: none is asked for.
+    pub(crate) token: Option<Secret>,
+    /// Where commands ask: `http://host:port`. Absent: where it listens.
+    pub(crate) endpoint: Option<String>,
     /// Names by which it may be called besides loopback's, such as that of a
     /// proxy which hands webhooks on.
     pub(crate) hosts: Vec<String>,
@@ -234,6 +238,8 @@ impl Default for Query {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 7777)),
+            token: None,
+            endpoint: None,
             hosts: Vec::new(),
         }
     }
@@ -363,11 +369,18 @@ impl Config {
                  leave out rerank.model"
             );
         }
-        if !self.query.listen.ip().is_loopback() {
+        let token = self.query.token.as_ref().map(Secret::expose);
+        if token.is_none() && !self.query.listen.ip().is_loopback() {
             bail!(
-                "query.listen is {}; only loopback addresses are served, such as 127.0.0.1:7777",
+                "query.listen is {}; elsewhere than on loopback, such as 127.0.0.1:7777, \
+                 query.token must be set",
                 self.query.listen
             );
+        }
+        if let Some(token) = token
+            && (token.len() < 16 || !token.bytes().all(|byte| byte.is_ascii_graphic()))
+        {
+            bail!("query.token must have at least 16 characters, ASCII without spaces");
         }
         Ok(())
     }
@@ -448,12 +461,17 @@ mod tests {
     }
 
     #[test]
-    fn only_loopback_is_served() {
-        let error = format!(
-            "{:#}",
-            load("[query]\nlisten = \"0.0.0.0:7777\"").unwrap_err()
+    fn elsewhere_than_on_loopback_a_token_is_asked_for() {
+        let open = "[query]\nlisten = \"0.0.0.0:7777\"\n";
+        let error = format!("{:#}", load(open).unwrap_err());
+        assert!(
+            error.contains("loopback") && error.contains("query.token"),
+            "{error}"
         );
-        assert!(error.contains("loopback"), "{error}");
+        let short = format!("{:#}", load(&format!("{open}token = \"abc\"")).unwrap_err());
+        assert!(short.contains("16") && !short.contains("abc"), "{short}");
+        let config = load(&format!("{open}token = \"0123456789abcdef\"")).unwrap();
+        assert!(!format!("{config:?}").contains("0123456789"));
     }
 
     #[test]

@@ -16,6 +16,7 @@ use crate::{
     boot::Ending,
     cli::Output,
     print,
+    project::Project,
     table::{Paint, Table},
 };
 use anyhow::{Result, bail};
@@ -29,11 +30,27 @@ pub(crate) struct Narrow {
     /// list and count take all that search takes)
     #[arg(short, long = "filter", value_name = "NAME=VALUE")]
     pub(crate) filters: Vec<String>,
+    /// Everywhere, whatever `.project-conf.toml` says
+    #[arg(long)]
+    pub(crate) all_sources: bool,
 }
 
 impl Narrow {
-    /// As parameters of a request.
+    /// As parameters of a request, with the repository's own scope where none is
+    /// given.
     pub(crate) fn parameters(&self) -> Result<Vec<(String, String)>> {
+        let mut parameters = self.given()?;
+        if !self.all_sources
+            && let Some(project) = Project::here()?
+        {
+            let names = parameters.iter().map(|(name, _)| name.as_str());
+            parameters.extend(project.scope_beside(names).to_vec());
+        }
+        Ok(parameters)
+    }
+
+    /// As they were given.
+    pub(crate) fn given(&self) -> Result<Vec<(String, String)>> {
         let pair = |pair: &String| match pair.split_once('=') {
             Some((name, value)) if !name.is_empty() => {
                 // The service's own names use underscores.
@@ -159,11 +176,12 @@ mod tests {
     fn filters_are_parameters() {
         let narrow = |filters: &[&str]| Narrow {
             filters: filters.iter().map(|f| (*f).to_owned()).collect(),
+            all_sources: false,
         };
-        let parameters = narrow(&["created-after=2024-01-01", "label=a=b"]).parameters();
+        let parameters = narrow(&["created-after=2024-01-01", "label=a=b"]).given();
         let expected = [("created_after", "2024-01-01"), ("label", "a=b")];
         let expected = expected.map(|(name, value)| parameter(name, value));
         assert_eq!(parameters.unwrap(), expected);
-        assert!(narrow(&["label"]).parameters().is_err());
+        assert!(narrow(&["label"]).given().is_err());
     }
 }

@@ -7,6 +7,7 @@ use crate::{
     client::{Client, is_not_found},
     config::Config,
     print::{clean, clean_lines},
+    project::Project,
     table::{Paint, Table},
 };
 use anyhow::{Result, bail};
@@ -31,8 +32,14 @@ pub(crate) struct Show {
 
 pub(crate) async fn run(config: &Config, arguments: Show) -> Result<Ending> {
     let client = Client::new(config)?;
-    let parameters = arguments.narrow.parameters()?;
-    let names = names(&arguments.ticket, arguments.project.as_deref())?;
+    // A ticket that is named is shown wherever it is.
+    let parameters = arguments.narrow.given()?;
+    let project = match (&arguments.project, arguments.ticket.len()) {
+        // A number alone is of the repository's own project.
+        (None, 2) => Project::here()?.and_then(|project| project.key),
+        (project, _) => project.clone(),
+    };
+    let names = names(&arguments.ticket, project.as_deref())?;
     let mut missing = None;
     for name in &names {
         match client.ask(&["tickets", name], &parameters).await {

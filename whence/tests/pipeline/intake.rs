@@ -71,6 +71,11 @@ impl Service {
         hits.as_array().unwrap().iter().any(shows)
     }
 
+    /// Where its commands run.
+    pub(crate) fn folder(&self) -> &std::path::Path {
+        self.bench.folder.path()
+    }
+
     /// A command that asks this service.
     pub(crate) fn run(&self, arguments: &[&str]) -> Output {
         let address = self.base.trim_start_matches("http://");

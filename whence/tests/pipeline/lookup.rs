@@ -133,6 +133,32 @@ fn every_lookup_answers_people_and_programs_and_says_what_is_not_there() {
     }
     assert_eq!(service.run(&["count"]).stdout, b"12\n");
 
+    // Within a repository its own corpus is the default.
+    let folder = service.folder();
+    std::fs::create_dir(folder.join(".git")).unwrap();
+    let file = folder.join(".project-conf.toml");
+    std::fs::write(&file, "key = \"acme/kiln\"\n[rag]\ncorpus_scope = \"jira\"").unwrap();
+    assert_eq!(service.run(&["count"]).stdout, b"0\n");
+    assert_eq!(service.run(&["count", "--all-sources"]).stdout, b"12\n");
+    assert_eq!(
+        service.run(&["count", "-f", "source=github"]).stdout,
+        b"12\n"
+    );
+    let hits = |more: &[&str]| {
+        let output = service.run(&[&["search", "kiln", "--json"], more].concat());
+        read(&output).1["hits"].as_array().unwrap().len()
+    };
+    assert_eq!((hits(&[]), hits(&["--all-sources"])), (0, 10));
+    // A ticket that is named is shown wherever it is; its project is the file's.
+    assert_eq!(asked(&["show", "issue", "7"]).1["id"], "acme/kiln#7");
+    std::fs::write(&file, "[rag]\ncorpus_scope = 7").unwrap();
+    let said = String::from_utf8(service.run(&["list"]).stderr).unwrap();
+    assert!(
+        said.contains(".project-conf.toml") && said.contains("rag.corpus_scope"),
+        "{said}"
+    );
+    std::fs::remove_file(&file).unwrap();
+
     for (arguments, code) in [
         (&["show", "acme/kiln#99"][..], 4),
         (&["person", "nobody"], 4),
