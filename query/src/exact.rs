@@ -1,4 +1,5 @@
-//! Ids and addresses in a question: their tickets come first, without a model.
+//! What a question names: ids, addresses, and identifiers such as an error code, a
+//! function or a path. Their tickets come first, without a model.
 
 use crate::{
     SearchError,
@@ -6,6 +7,7 @@ use crate::{
     sql::{Statement, Value, Values},
 };
 use deadpool_postgres::Client;
+use whence_model::lexical::terms;
 
 /// The most words of a question that are looked up.
 const MOST: usize = 64;
@@ -41,6 +43,46 @@ pub(crate) fn candidates(query: &str, filters: &Filters) -> Vec<String> {
         }
     }
     found
+}
+
+/// The names in `query` that stand in texts: `E0425`, `runqGet`, `node_index`,
+/// `Type::method`, `src/main.rs`. Each as it is written and as BM25 counts it.
+/// None where they are less than a third of the words: then they are a part of
+/// what is said, and not what is looked for.
+pub(crate) fn names(query: &str) -> Vec<(String, String)> {
+    let words: Vec<&str> = query.split_whitespace().map(bare).collect();
+    let mut found: Vec<(String, String)> = Vec::new();
+    let mut count = 0;
+    for word in words.iter().filter(|word| is_name(word)).take(MOST) {
+        count += 1;
+        if let Some(term) = terms(word).into_iter().next()
+            && !found.iter().any(|(_, known)| *known == term)
+        {
+            found.push(((*word).to_owned(), term));
+        }
+    }
+    if count * 3 >= words.len() {
+        found
+    } else {
+        Vec::new()
+    }
+}
+
+/// Whether a word is written as only machines read it.
+fn is_name(word: &str) -> bool {
+    if word.chars().count() < 3 || word.contains("://") || word.contains('\0') {
+        return false;
+    }
+    let chars: Vec<char> = word.chars().collect();
+    let letters = chars.iter().any(|c| c.is_alphabetic());
+    let digits = chars.iter().any(char::is_ascii_digit);
+    let joined = chars.windows(3).any(|three| {
+        matches!(three, [a, b, c] if a.is_alphanumeric() && c.is_alphanumeric() && "_./".contains(*b))
+    });
+    let humped = chars
+        .windows(2)
+        .any(|two| matches!(two, [a, b] if a.is_lowercase() && b.is_uppercase()));
+    letters && (digits || joined || humped || word.contains("::") || word.contains('_'))
 }
 
 /// Without the marks that a sentence puts around a word.
@@ -114,6 +156,52 @@ pub(crate) async fn tickets(
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
+/// A name that more tickets hold tells none of them apart.
+const RARE: i64 = 20;
+
+/// The tickets that hold one of `names`, in their text or among their changed
+/// files, and that the filters let pass; of names that few tickets hold.
+pub(crate) async fn holders(
+    client: &Client,
+    names: &[(String, String)],
+    conditions: &Conditions,
+) -> Result<Vec<i64>, SearchError> {
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut values = Values::default();
+    let written = names.iter().map(|(name, _)| name.clone()).collect();
+    let counted = names.iter().map(|(_, term)| term.clone()).collect();
+    let (written, counted) = (
+        values.bind(Value::Texts(written)),
+        values.bind(Value::Texts(counted)),
+    );
+    let level = values.bind(Value::Small(conditions.visibility));
+    let rare = values.bind(Value::Big(RARE));
+    let filter = if conditions.on_chunks() {
+        let inner = conditions.on_chunk_sql(&mut values);
+        format!(" AND EXISTS (SELECT FROM chunks c WHERE c.ticket_id = t.ticket_id{inner})")
+    } else {
+        conditions.on_ticket_sql(&mut values)
+    };
+    let sql = format!(
+        "WITH n AS (SELECT * FROM unnest({written}::text[], {counted}::text[]) \
+                    WITH ORDINALITY AS n(name, term, place)), \
+         h AS (SELECT n.place, p.ticket_id FROM n JOIN postings p ON p.term = n.term \
+                 WHERE p.visibility <= {level} \
+               UNION SELECT n.place, f.ticket_id FROM n JOIN ticket_files f ON f.new_path = n.name \
+               UNION SELECT n.place, f.ticket_id FROM n JOIN ticket_files f ON f.old_path = n.name) \
+         SELECT DISTINCT t.ticket_id FROM h JOIN tickets t USING (ticket_id) \
+         WHERE h.place IN (SELECT place FROM h GROUP BY place HAVING count(*) <= {rare}) \
+           AND t.visibility <= {level}{filter}"
+    );
+    let rows = Statement { sql, values }
+        .rows(client)
+        .await
+        .map_err(|error| SearchError::postgres("looking up names", error))?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -133,6 +221,26 @@ mod tests {
             candidates("plain words only", &none),
             candidates("group/project!12 MAZ-15 MAZ-15", &none),
         ]);
+    }
+
+    #[test]
+    fn names_are_written_as_only_machines_read_them() {
+        let found = |query| -> Vec<String> { names(query).into_iter().map(|(_, t)| t).collect() };
+        for (query, expected) in [
+            ("E0425", vec!["e0425"]),
+            ("runqGet", vec!["runqget"]),
+            ("`node_index`?", vec!["node_index"]),
+            (
+                "src/main.rs Type::method",
+                vec!["src/main.rs", "type::method"],
+            ),
+            ("why runqGet", vec!["runqget"]),
+            ("Plain words, 2024 #7 A-b", vec![]),
+            ("https://h/a_b", vec![]),
+            ("a question of many words about runqGet", vec![]),
+        ] {
+            assert_eq!(found(query), expected, "{query}");
+        }
     }
 
     #[test]

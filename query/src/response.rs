@@ -117,7 +117,7 @@ pub struct Hit {
     pub indexed_at: Timestamp,
     /// Falls along the hits. Comparable within one answer only.
     pub score: f64,
-    /// The question names this ticket.
+    /// The question names this ticket, or a rare name that stands in it.
     pub exact: bool,
     /// Rank and score by leg, where it was asked to explain.
     #[serde(skip_serializing_if = "Option::is_none")]

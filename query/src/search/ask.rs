@@ -10,7 +10,7 @@ use crate::{
     },
 };
 use deadpool_postgres::{Client, Pool, Timeouts};
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 /// What is looked for.
 pub(super) struct Question {
@@ -20,6 +20,8 @@ pub(super) struct Question {
     pub(super) terms: Vec<String>,
     /// What might be an id or an address.
     pub(super) identifiers: Vec<String>,
+    /// What stands in texts as a name: as written, and as BM25 counts it.
+    pub(super) names: Vec<(String, String)>,
     pub(super) conditions: Conditions,
 }
 
@@ -33,6 +35,8 @@ pub(super) struct Ask<'a> {
     pub(super) vector: Option<(Vectors, Vec<f32>)>,
     /// Tickets that the question names, in its order.
     pub(super) exact: Vec<i64>,
+    /// Tickets that hold a rare name of the question.
+    pub(super) holders: HashSet<i64>,
     /// The legs in use.
     pub(super) mode: Mode,
     pub(super) dense_floor: Option<f64>,
@@ -58,6 +62,12 @@ impl Ask<'_> {
             ticket_bm25: self.config.ticket_bm25,
             chunk_bm25: self.config.chunk_bm25,
         }
+    }
+
+    /// Tickets that the question names, and those that hold a name of it.
+    pub(super) fn named(&self) -> impl Iterator<Item = i64> {
+        let others = self.holders.iter().filter(|id| !self.exact.contains(id));
+        self.exact.iter().chain(others).copied()
     }
 
     /// How many each leg recalls: enough to fill `k`.

@@ -95,12 +95,7 @@ impl Ask<'_> {
         );
         let nearest = Nearest::of(fused.len(), &lists[0], &lists[1]);
         let known: HashSet<i64> = fused.iter().map(|fused| fused.key.0).collect();
-        let named: Vec<i64> = self
-            .exact
-            .iter()
-            .filter(|id| !known.contains(id))
-            .copied()
-            .collect();
+        let named: Vec<i64> = self.named().filter(|id| !known.contains(id)).collect();
         for (ticket_id, seqs) in self.shown(connections.first(), &named).await? {
             let keys = seqs.iter().map(|seq| (ticket_id, *seq));
             fused.extend(keys.map(|key| Fused {

@@ -92,6 +92,7 @@ impl SearchService {
             .excluding(&request.exclude);
         let question = Question {
             identifiers: exact::candidates(&parsed.text, &parsed.filters),
+            names: exact::names(&parsed.text),
             terms: query_terms(&parsed.text),
             text: parsed.text,
             conditions,
@@ -152,12 +153,15 @@ impl SearchService {
         };
         let known = async {
             let at = Instant::now();
-            let exact = exact::tickets(client, &question.identifiers, &question.conditions).await?;
-            Ok::<_, SearchError>((exact, millis(at)))
+            let conditions = &question.conditions;
+            let exact = exact::tickets(client, &question.identifiers, conditions);
+            let holders = exact::holders(client, &question.names, conditions);
+            let (exact, holders) = tokio::try_join!(exact, holders)?;
+            Ok::<_, SearchError>((exact, holders, millis(at)))
         };
         let (visibility, most) = (question.conditions.visibility, self.config.terms);
         let weighed = Weights::of(client, &question.terms, &corpus, visibility, most);
-        let ((vector, encode_took), (exact, exact_took), weights) =
+        let ((vector, encode_took), (exact, holders, exact_took), weights) =
             tokio::try_join!(encoded, known, weighed)?;
         (took.encode, took.exact) = (encode_took, exact_took);
         let vector = match vector {
@@ -181,6 +185,7 @@ impl SearchService {
             corpus,
             vector,
             exact,
+            holders: holders.into_iter().collect(),
             mode,
             dense_floor: self
                 .config

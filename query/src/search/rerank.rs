@@ -33,7 +33,7 @@ impl Ask<'_> {
         let at = Instant::now();
         let named = fused
             .iter()
-            .take_while(|fused| self.exact.contains(&ticket(fused.key)))
+            .take_while(|fused| self.is_named(ticket(fused.key)))
             .count();
         let rest = wanted.get(named..).unwrap_or_default();
         let pairs = rest.len().min(self.config.rerank_pairs);

@@ -11,12 +11,14 @@ use deadpool_postgres::Client;
 use std::collections::HashMap;
 
 impl Ask<'_> {
-    /// Puts what the question names first, in its order; their score says so.
+    /// Puts what the question names first: tickets in its order, then those that
+    /// hold a name of it, as the legs rank them. Their score says so.
     pub(super) fn exact_first<K: Copy>(&self, fused: &mut [Fused<K>], ticket: fn(K) -> i64) {
-        if self.exact.is_empty() {
-            return;
-        }
-        let place = |key: K| self.exact.iter().position(|id| *id == ticket(key));
+        let place = |key: K| {
+            let id = ticket(key);
+            let named = self.exact.iter().position(|exact| *exact == id);
+            named.or_else(|| self.holders.contains(&id).then_some(self.exact.len()))
+        };
         for fused in fused.iter_mut() {
             if place(fused.key).is_some() {
                 fused.score += 1.0;
@@ -24,6 +26,11 @@ impl Ask<'_> {
         }
         // Stable: the rest keeps its order.
         fused.sort_by_key(|fused| place(fused.key).unwrap_or(usize::MAX));
+    }
+
+    /// Whether the question names this ticket, or a name that stands in it.
+    pub(super) fn is_named(&self, ticket_id: i64) -> bool {
+        self.exact.contains(&ticket_id) || self.holders.contains(&ticket_id)
     }
 
     /// The chunks to show of each ticket: the best by both legs together.
@@ -97,7 +104,7 @@ impl Ask<'_> {
             let Some(mut hit) = hit else { continue };
             hit.rank = hits.len() + 1;
             hit.score = fused.score;
-            hit.exact = self.exact.contains(&ticket(fused.key));
+            hit.exact = self.is_named(ticket(fused.key));
             hit.legs = self.request.explain.then_some::<Legs>(fused.legs);
             hits.push(hit);
         }

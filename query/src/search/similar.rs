@@ -96,6 +96,7 @@ impl SearchService {
         }
         let question = Question {
             identifiers: Vec::new(),
+            names: Vec::new(),
             terms: query_terms(&text),
             text,
             conditions: Conditions::of(&request.filters).excluding(&request.exclude),

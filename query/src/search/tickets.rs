@@ -38,9 +38,9 @@ impl Ask<'_> {
             },
         );
         let found: HashSet<i64> = fused.iter().map(|fused| fused.key).collect();
-        let nameless = self.exact.iter().filter(|id| !found.contains(id));
+        let nameless = self.named().filter(|id| !found.contains(id));
         fused.extend(nameless.map(|id| Fused {
-            key: *id,
+            key: id,
             score: 0.0,
             legs: Legs::default(),
         }));
@@ -116,7 +116,7 @@ impl Ask<'_> {
             .flatten()
             .flatten()
             .map(|ticket| ticket.ticket_id)
-            .chain(self.exact.iter().copied())
+            .chain(self.named())
             .collect();
         let missing = |list: &Option<Vec<TicketScore>>| -> Vec<i64> {
             let Some(list) = list else {

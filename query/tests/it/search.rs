@@ -72,6 +72,52 @@ async fn an_id_or_an_address_finds_its_ticket_first_without_a_model() {
 }
 
 #[tokio::test]
+async fn a_name_finds_what_holds_it_first_without_a_model() {
+    let (client, pool) = server::ready().await;
+    let mut changed = ticket(4, "tidy", &["unrelated"]);
+    changed.files = vec!["src/runq.rs"];
+    let mut hidden = ticket(5, "other", &["words"]);
+    hidden.texts.push(text("E0425 hidden"));
+    hidden.texts[1].visibility = 1;
+    let mut tickets = vec![
+        ticket(1, "engine", &["it calls runqGet twice"]),
+        ticket(2, "build", &["fails with E0425 again"]),
+        ticket(3, "index", &["set node_index first"]),
+        changed,
+        hidden,
+    ];
+    tickets.extend((10..40).map(|n| ticket(n, "runq get error node index src main", &["E0426"])));
+    write(&client, &tickets).await;
+    for service in [
+        SearchService::new(pool.clone(), None, SearchConfig::default()),
+        service(&pool, SearchConfig::default()),
+    ] {
+        for (query, expected) in [
+            ("runqGet", 1),
+            ("why runqGet?", 1),
+            ("e0425", 2),
+            ("`node_index`", 3),
+            ("src/runq.rs", 4),
+        ] {
+            for group_by in [GroupBy::Ticket, GroupBy::Chunk] {
+                let mut request = SearchRequest::new(query);
+                request.group_by = group_by;
+                let hits = service.search(&request).await.unwrap().hits;
+                assert_eq!(hits[0].id, format!("acme/rockets#{expected}"), "{query}");
+                assert!(hits[0].exact && hits.iter().filter(|hit| hit.exact).count() == 1);
+            }
+        }
+        // What everybody says tells nobody apart.
+        let hits = service
+            .search(&SearchRequest::new("E0426"))
+            .await
+            .unwrap()
+            .hits;
+        assert!(!hits.is_empty() && hits.iter().all(|hit| !hit.exact));
+    }
+}
+
+#[tokio::test]
 async fn hidden_text_is_neither_found_nor_shown() {
     let (client, pool) = server::ready().await;
     let mut half = ticket(1, "pump", &["public words"]);
