@@ -14,6 +14,7 @@ mod fetch;
 mod filters;
 mod fuse;
 pub mod http;
+mod lease;
 mod line;
 pub mod lookup;
 mod pool;

@@ -86,9 +86,8 @@ impl LookupService {
              ORDER BY tickets DESC, value COLLATE \"C\" NULLS LAST LIMIT {}",
             limit.saturating_add(1)
         );
-        self.within(async {
-            let client = self.client().await?;
-            let rows = Statement { sql, values }.rows(&client).await;
+        self.with(async |client| {
+            let rows = Statement { sql, values }.rows(client).await;
             let mut rows = rows.map_err(|error| SearchError::postgres("counting", error))?;
             let total = rows.first().map_or(0, |row| counted(row.get(0)));
             if by.is_none() {

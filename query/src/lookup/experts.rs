@@ -6,6 +6,7 @@ use crate::{
     filters::Conditions,
     sql::{Statement, Value, Values},
 };
+use deadpool_postgres::Client;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -95,54 +96,55 @@ impl LookupService {
             }
         };
         let conditions = Conditions::of(filters);
-        let parts = self.within(self.parts(&keys, &conditions)).await?;
+        let parts = self
+            .with(async |client| parts(client, &keys, &conditions).await)
+            .await?;
         Ok(rank(parts, keys.len(), limit))
     }
+}
 
-    /// Who wrote what part of each ticket; `keys` are source, provenance and id,
-    /// best first.
-    async fn parts(
-        &self,
-        keys: &[[String; 3]],
-        conditions: &Conditions,
-    ) -> Result<Vec<Part>, SearchError> {
-        let mut values = Values::default();
-        let [sources, provenances, ids] = [0, 1, 2].map(|at| {
-            let column = keys.iter().filter_map(|key| key.get(at).cloned());
-            values.bind(Value::Texts(column.collect()))
-        });
-        let level = values.bind(Value::Small(conditions.visibility));
-        let sql = format!(
-            "SELECT k.rank::float8 AS rank, a.name, a.share, {SUMMARY} \
-             FROM unnest({sources}::text[], {provenances}::text[], {ids}::text[]) \
-                  WITH ORDINALITY AS k(source, provenance, id, rank) \
-             JOIN tickets t ON lower(t.id) = lower(k.id) AND t.id = k.id AND t.source = k.source \
-                  AND t.provenance = k.provenance AND t.visibility <= {level} \
-             JOIN LATERAL ( \
-                  SELECT mode() WITHIN GROUP (ORDER BY c.author) AS name, \
-                         sum(c.tokens)::float8 / sum(sum(c.tokens)) OVER () AS share \
-                  FROM chunks c WHERE c.ticket_id = t.ticket_id AND c.visibility <= {level} \
-                  GROUP BY lower(c.author)) a ON a.name IS NOT NULL \
-             ORDER BY k.rank, a.share DESC, a.name"
-        );
-        let mut client = self.client().await?;
-        let at = snapshot(&mut client).await?;
-        let rows = Statement { sql, values }.rows(&at).await;
-        let rows = rows.map_err(|error| SearchError::postgres("reading who wrote what", error))?;
-        let part = |row: &tokio_postgres::Row| {
-            let (rank, share): (f64, f64) = (row.get("rank"), row.get("share"));
-            Part {
-                name: row.get("name"),
-                // As nDCG discounts: the tenth ticket counts a third of the first.
-                weight: share / (rank + 1.0).log2(),
-                evidence: Evidence {
-                    share,
-                    ticket: TicketSummary::of(row),
-                },
-            }
-        };
-        Ok(rows.iter().map(part).collect())
-    }
+/// Who wrote what part of each ticket; `keys` are source, provenance and id,
+/// best first.
+async fn parts(
+    client: &mut Client,
+    keys: &[[String; 3]],
+    conditions: &Conditions,
+) -> Result<Vec<Part>, SearchError> {
+    let mut values = Values::default();
+    let [sources, provenances, ids] = [0, 1, 2].map(|at| {
+        let column = keys.iter().filter_map(|key| key.get(at).cloned());
+        values.bind(Value::Texts(column.collect()))
+    });
+    let level = values.bind(Value::Small(conditions.visibility));
+    let sql = format!(
+        "SELECT k.rank::float8 AS rank, a.name, a.share, {SUMMARY} \
+         FROM unnest({sources}::text[], {provenances}::text[], {ids}::text[]) \
+              WITH ORDINALITY AS k(source, provenance, id, rank) \
+         JOIN tickets t ON lower(t.id) = lower(k.id) AND t.id = k.id AND t.source = k.source \
+              AND t.provenance = k.provenance AND t.visibility <= {level} \
+         JOIN LATERAL ( \
+              SELECT mode() WITHIN GROUP (ORDER BY c.author) AS name, \
+                     sum(c.tokens)::float8 / sum(sum(c.tokens)) OVER () AS share \
+              FROM chunks c WHERE c.ticket_id = t.ticket_id AND c.visibility <= {level} \
+              GROUP BY lower(c.author)) a ON a.name IS NOT NULL \
+         ORDER BY k.rank, a.share DESC, a.name"
+    );
+    let at = snapshot(client).await?;
+    let rows = Statement { sql, values }.rows(&at).await;
+    let rows = rows.map_err(|error| SearchError::postgres("reading who wrote what", error))?;
+    let part = |row: &tokio_postgres::Row| {
+        let (rank, share): (f64, f64) = (row.get("rank"), row.get("share"));
+        Part {
+            name: row.get("name"),
+            // As nDCG discounts: the tenth ticket counts a third of the first.
+            weight: share / (rank + 1.0).log2(),
+            evidence: Evidence {
+                share,
+                ticket: TicketSummary::of(row),
+            },
+        }
+    };
+    Ok(rows.iter().map(part).collect())
 }
 
 fn rank(parts: Vec<Part>, tickets: usize, limit: u32) -> Experts {

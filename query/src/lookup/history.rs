@@ -93,9 +93,8 @@ impl LookupService {
         filters: &Filters,
         limit: u32,
     ) -> Result<FileHistory, SearchError> {
-        self.within(async {
-            let mut client = self.client().await?;
-            let at = snapshot(&mut client).await?;
+        self.with(async |client| {
+            let at = snapshot(client).await?;
             let conditions = Conditions::of(filters);
             let known = names(&at, path, &conditions).await?;
             let mut found = related(&at, &known, &conditions, limit.saturating_add(1)).await?;

@@ -111,9 +111,8 @@ impl LookupService {
             ),
             values,
         };
-        self.within(async {
-            let mut client = self.client().await?;
-            let at = snapshot(&mut client).await?;
+        self.with(async |client| {
+            let at = snapshot(client).await?;
             let kinds = kinds.rows(&at).await.map_err(failed)?;
             let kind = |row: &tokio_postgres::Row| HotspotKind {
                 kind: row.get(0),
@@ -158,9 +157,8 @@ impl LookupService {
              FROM f JOIN tickets t USING (ticket_id) WHERE true{filter} \
              GROUP BY f.file ORDER BY count(*) DESC, f.file COLLATE \"C\" LIMIT {limit}"
         );
-        self.within(async {
-            let client = self.client().await?;
-            let rows = Statement { sql, values }.rows(&client).await;
+        self.with(async |client| {
+            let rows = Statement { sql, values }.rows(client).await;
             let file = |row: &tokio_postgres::Row| TopFile {
                 file: row.get(0),
                 tickets: counted(row.get(1)),

@@ -71,9 +71,8 @@ impl LookupService {
     ) -> Result<Inbox, SearchError> {
         let user = user.trim().trim_start_matches('@');
         let statement = statement(user, filters, limit);
-        self.within(async {
-            let client = self.client().await?;
-            let rows = statement.rows(&client).await;
+        self.with(async |client| {
+            let rows = statement.rows(client).await;
             let mut rows =
                 rows.map_err(|error| SearchError::postgres("reading the inbox", error))?;
             let more = cut(&mut rows, limit);

@@ -68,9 +68,8 @@ impl LookupService {
         let from = list.cursor.as_deref();
         let from = from.map(|cursor| Cursor::read(cursor, &name)).transpose()?;
         let statement = statement(list, from.as_ref());
-        self.within(async {
-            let client = self.client().await?;
-            let rows = statement.rows(&client).await;
+        self.with(async |client| {
+            let rows = statement.rows(client).await;
             let mut rows = rows.map_err(|error| SearchError::postgres("listing tickets", error))?;
             let more = cut(&mut rows, list.limit);
             let last = rows.last().filter(|_| more).map(|row| {

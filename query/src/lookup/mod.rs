@@ -28,9 +28,9 @@ pub use summary::TicketSummary;
 pub use ticket::{EventView, FileView, LabelView, TicketView, UnitView};
 pub use topics::Topic;
 
-use crate::SearchError;
+use crate::{SearchError, lease::Lease};
 use deadpool_postgres::{Client, Pool, Status, Transaction};
-use std::{future::Future, time::Duration};
+use std::time::Duration;
 use tokio_postgres::IsolationLevel;
 
 /// Answers from the tables. Cheap to share; holds no state.
@@ -51,18 +51,21 @@ impl LookupService {
         self.pool.status()
     }
 
-    async fn client(&self) -> Result<Client, SearchError> {
-        self.pool.get().await.map_err(SearchError::pool)
-    }
-
-    /// `work`, or an error when it takes too long.
-    async fn within<T>(
+    /// `work` on a connection, or an error when it takes too long. A caller that
+    /// goes away frees both.
+    async fn with<T>(
         &self,
-        work: impl Future<Output = Result<T, SearchError>>,
+        work: impl AsyncFnOnce(&mut Client) -> Result<T, SearchError>,
     ) -> Result<T, SearchError> {
-        tokio::time::timeout(self.deadline, work)
-            .await
-            .unwrap_or_else(|_| Err(SearchError::timeout()))
+        let mut lease = Lease::of(&self.pool).await?;
+        let Some(client) = lease.client() else {
+            return Err(SearchError::timeout());
+        };
+        let answer = tokio::time::timeout(self.deadline, work(client)).await;
+        if answer.is_ok() {
+            lease.done();
+        }
+        answer.unwrap_or_else(|_| Err(SearchError::timeout()))
     }
 }
 

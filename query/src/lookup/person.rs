@@ -103,9 +103,8 @@ impl LookupService {
     pub async fn person(&self, name: &str, filters: &Filters) -> Result<Person, SearchError> {
         let conditions = Conditions::of(filters);
         let asked = name.trim().trim_start_matches('@');
-        self.within(async {
-            let mut client = self.client().await?;
-            let at = snapshot(&mut client).await?;
+        self.with(async |client| {
+            let at = snapshot(client).await?;
             let own = Own::new(&at, asked, &conditions);
             let (name, contributions, first_at, last_at) = own.contributions().await?;
             let Some(name) = name else {

@@ -126,9 +126,8 @@ impl LookupService {
     /// `not_found` where there is none that may be seen, and what Postgres says.
     pub async fn ticket(&self, name: &str, filters: &Filters) -> Result<TicketView, SearchError> {
         let level = Conditions::of(filters).visibility;
-        self.within(async {
-            let mut client = self.client().await?;
-            let at = snapshot(&mut client).await?;
+        self.with(async |client| {
+            let at = snapshot(client).await?;
             let Some(ticket_id) = resolve(&at, name, level).await? else {
                 return Err(SearchError::new(
                     "not_found",

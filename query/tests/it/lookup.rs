@@ -272,3 +272,37 @@ async fn what_is_wrong_is_the_callers_fault() {
         shown(&app, path).await;
     }
 }
+
+#[tokio::test]
+async fn a_caller_that_goes_away_frees_its_work() {
+    let (client, pool) = server::ready().await;
+    write(&client, &[ticket(1, "engine", &["engine"])]).await;
+    let app = over(&pool);
+    // More callers than connections, all of them stuck behind a lock.
+    let lock = "BEGIN; LOCK TABLE tickets IN ACCESS EXCLUSIVE MODE";
+    client.batch_execute(lock).await.unwrap();
+    let stuck = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
+                 AND application_name = 'whence query' AND wait_event_type = 'Lock'";
+    let count = async || -> i64 {
+        // A transaction sees the first state it looked at, otherwise.
+        let fresh = "SELECT pg_stat_clear_snapshot()";
+        client.batch_execute(fresh).await.unwrap();
+        client.query_one(stuck, &[]).await.unwrap().get(0)
+    };
+    for asked in ["/count", "/tickets", "/people/ada", "/inbox?user=ada"] {
+        let (app, path) = (app.clone(), asked.to_owned());
+        let caller = tokio::spawn(async move { get(&app, &path).await });
+        while count().await == 0 {
+            tokio::task::yield_now().await;
+        }
+        caller.abort();
+        assert!(caller.await.unwrap_err().is_cancelled());
+        // Nobody is given the connection, which is still at work for a moment.
+        assert_eq!(pool.status().size, 0, "{asked}");
+        while count().await > 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+    client.batch_execute("COMMIT").await.unwrap();
+    assert_eq!(shown(&app, "/count").await["total"], 1);
+}
