@@ -1,7 +1,8 @@
 //! A connection whose work ends with whoever waits for it.
 
 use crate::SearchError;
-use deadpool_postgres::{Client, Object, Pool};
+use deadpool_postgres::{Client, Object, Pool, Timeouts};
+use std::{ops::Deref, time::Duration};
 use tokio_postgres::NoTls;
 
 /// A connection of the pool. Dropped before [`Lease::done`], as when a caller
@@ -15,6 +16,17 @@ impl Lease {
         Ok(Self(Some(client)))
     }
 
+    /// One that is free now, if any: whoever holds one already may not wait for
+    /// another.
+    pub(crate) async fn at_once(pool: &Pool) -> Option<Self> {
+        let timeouts = Timeouts {
+            wait: Some(Duration::ZERO),
+            ..pool.timeouts()
+        };
+        let client = pool.timeout_get(&timeouts).await.ok()?;
+        Some(Self(Some(client)))
+    }
+
     /// The connection; `None` only after [`Lease::done`], which takes the lease.
     pub(crate) fn client(&mut self) -> Option<&mut Client> {
         self.0.as_mut()
@@ -23,6 +35,18 @@ impl Lease {
     /// All answers are in: back to the pool.
     pub(crate) fn done(mut self) {
         self.0 = None;
+    }
+}
+
+impl Deref for Lease {
+    type Target = Client;
+
+    fn deref(&self) -> &Client {
+        #[expect(
+            clippy::expect_used,
+            reason = "taken by `done` and by `drop` alone, and nobody sees it after them"
+        )]
+        self.0.as_ref().expect("a lease holds its connection")
     }
 }
 

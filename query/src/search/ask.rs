@@ -4,13 +4,14 @@ use crate::{
     Mode, Reranker, SearchConfig, SearchError, SearchRequest,
     corpus::Corpus,
     filters::Conditions,
+    lease::Lease,
     recall::{
         dense::{Dense, Vectors},
         lexical::{Lexical, Weights},
     },
 };
-use deadpool_postgres::{Client, Pool, Timeouts};
-use std::{collections::HashSet, time::Duration};
+use deadpool_postgres::{Client, Pool};
+use std::collections::HashSet;
 
 /// What is looked for.
 pub(super) struct Question {
@@ -76,26 +77,21 @@ impl Ask<'_> {
     }
 }
 
-/// Connections of one search: one for certain, more where they are free. To wait
-/// for a second one while holding the first could wait for ever.
+/// Connections of one search: one for certain, more where they are free.
 pub(super) struct Connections {
-    first: Client,
-    more: Vec<Client>,
+    first: Lease,
+    more: Vec<Lease>,
 }
 
 impl Connections {
     pub(super) async fn of(pool: &Pool) -> Result<Self, SearchError> {
-        let first = pool.get().await.map_err(SearchError::pool)?;
-        let at_once = Timeouts {
-            wait: Some(Duration::ZERO),
-            ..pool.timeouts()
-        };
+        let first = Lease::of(pool).await?;
         let mut more = Vec::new();
         for _ in 0..2 {
-            match pool.timeout_get(&at_once).await {
-                Ok(client) => more.push(client),
-                Err(_) => break,
-            }
+            let Some(lease) = Lease::at_once(pool).await else {
+                break;
+            };
+            more.push(lease);
         }
         Ok(Self { first, more })
     }
@@ -109,6 +105,15 @@ impl Connections {
     }
 
     pub(super) fn third(&self) -> &Client {
-        self.more.get(1).unwrap_or_else(|| self.second())
+        match self.more.get(1) {
+            Some(lease) => lease,
+            None => self.second(),
+        }
+    }
+
+    /// All answers are in.
+    pub(super) fn done(self) {
+        self.first.done();
+        self.more.into_iter().for_each(Lease::done);
     }
 }

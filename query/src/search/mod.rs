@@ -204,6 +204,7 @@ impl SearchService {
             GroupBy::Chunk => ask.chunks(&mut work).await?,
         };
         let miss = ask.miss(&hits, nearest);
+        connections.done();
         took.total = millis(begin);
         Ok(SearchResponse {
             hits: if miss.is_some() { Vec::new() } else { hits },

@@ -342,3 +342,39 @@ async fn a_server_that_is_away_is_said() {
     assert_eq!((error.code, error.status), ("unavailable", 503));
     assert!(service.ready().await.is_err());
 }
+
+#[tokio::test]
+async fn an_asker_that_goes_away_frees_its_work() {
+    let (client, pool) = server::ready().await;
+    write(&client, &[ticket(1, "engine", &["engine runs"])]).await;
+    let service = Arc::new(service(&pool, SearchConfig::default()));
+    let request = SearchRequest::new("engine");
+    service.search(&request).await.unwrap();
+    // Nothing can be read while this stands, so a search hangs in its statements.
+    client
+        .batch_execute("BEGIN; LOCK TABLE postings, chunks IN ACCESS EXCLUSIVE MODE")
+        .await
+        .unwrap();
+    let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND database = \
+                   (SELECT oid FROM pg_database WHERE datname = current_database())";
+    let count = async || {
+        client
+            .query_one(waiting, &[])
+            .await
+            .unwrap()
+            .get::<_, i64>(0)
+    };
+    let asking = tokio::spawn({
+        let (service, request) = (service.clone(), request.clone());
+        async move { service.search(&request).await }
+    });
+    while count().await == 0 {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    asking.abort();
+    while count().await > 0 {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    client.batch_execute("COMMIT").await.unwrap();
+    assert_eq!(service.search(&request).await.unwrap().hits.len(), 1);
+}
