@@ -51,7 +51,11 @@ impl Service {
         service
     }
 
-    fn post(&self, path: &str, body: &Value) -> (u16, Value) {
+    pub(crate) fn data(&self) -> std::path::PathBuf {
+        self.bench.data()
+    }
+
+    pub(crate) fn post(&self, path: &str, body: &Value) -> (u16, Value) {
         let url = format!("{}{path}", self.base);
         let answer = self.http.post(url).json(body).send().unwrap();
         (answer.status().as_u16(), answer.json().unwrap())

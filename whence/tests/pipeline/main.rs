@@ -5,6 +5,7 @@ mod bench;
 mod intake;
 mod killed;
 mod lookup;
+mod outage;
 mod remote;
 
 use bench::{Bench, Guarded, archive, kill_server, read, sum, wait_for};
