@@ -278,7 +278,7 @@ async fn a_caller_that_goes_away_frees_its_work() {
     let (client, pool) = server::ready().await;
     write(&client, &[ticket(1, "engine", &["engine"])]).await;
     let app = over(&pool);
-    // More callers than connections, all of them stuck behind a lock.
+    // One caller after another, each stuck behind a lock.
     let lock = "BEGIN; LOCK TABLE tickets IN ACCESS EXCLUSIVE MODE";
     client.batch_execute(lock).await.unwrap();
     let stuck = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
