@@ -159,7 +159,9 @@ fn render(answer: &Value, explain: bool) -> String {
             });
             let snippet = chunk["snippet"].as_str().unwrap_or_default();
             let snippet = snippet.split_whitespace().collect::<Vec<_>>().join(" ");
-            for line in wrap(&format!("{said}{}", clean(&snippet)), 92) {
+            // A ticket that is only its title has nothing more to show.
+            let shown = format!("{said}{}", clean(&snippet));
+            for line in wrap(&shown, 92).iter().filter(|line| !line.is_empty()) {
                 let _infallible = writeln!(text, "   {line}");
             }
         }

@@ -161,6 +161,18 @@ pub const FILTERS: &[Filter] = &[
         },
     },
     Filter {
+        name: "label_any",
+        help: "a label of the ticket; of several, any",
+        example: "bug",
+        repeat: Repeat::Any,
+        takes: Takes::Text,
+        on: |_| {
+            On::Ticket(
+                "t.ticket_id IN (SELECT l.ticket_id FROM ticket_labels l WHERE l.name = ANY({}))",
+            )
+        },
+    },
+    Filter {
         name: "state",
         help: "open, closed, merged, or the system's own word",
         example: "open",

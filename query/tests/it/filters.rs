@@ -137,6 +137,8 @@ async fn each_filter_alone() {
         ("label", &["bug"], &[2], 2),
         ("label", &["bug", "urgent", "bug"], &[2], 2),
         ("label", &["bug", "none"], &[], 0),
+        ("label_any", &["urgent", "none"], &[2], 2),
+        ("label_any", &["none"], &[], 0),
         ("state", &["MERGED"], &[2], 2),
         ("priority", &["high"], &[1, 2, 3], 4),
         ("created_after", &["2024-01-01"], &[1, 3], 2),
