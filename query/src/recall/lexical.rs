@@ -51,23 +51,24 @@ impl Weights {
             .await
             .map_err(failed)?;
         let tickets = seen(&corpus.tickets, visibility);
-        let mut weighed: Vec<(String, f64, f64)> = rows
-            .iter()
-            .map(|row| {
-                let df: f64 = row.get(1);
-                // The count of tickets may be some seconds old; df is not.
-                let tickets = tickets.max(df);
-                (row.get(0), df, ((tickets - df + 0.5) / (df + 0.5)).ln_1p())
-            })
-            .collect();
-        weighed.sort_by(|a, b| b.2.total_cmp(&a.2).then_with(|| a.0.cmp(&b.0)));
-        weighed.truncate(most);
-        let sum = weighed.iter().map(|(.., idf)| idf).sum();
-        weighed.retain(|(_, df, _)| *df > 0.0);
-        let (terms, idf) = weighed
-            .into_iter()
-            .map(|(term, _, idf)| (term, idf))
-            .unzip();
+        let mut known: Vec<(String, f64)> = Vec::new();
+        let mut unknown = Vec::new();
+        for row in &rows {
+            let df: f64 = row.get(1);
+            // The count of tickets may be some seconds old; df is not.
+            let tickets = tickets.max(df);
+            let idf = ((tickets - df + 0.5) / (df + 0.5)).ln_1p();
+            if df > 0.0 {
+                known.push((row.get(0), idf));
+            } else {
+                unknown.push(idf);
+            }
+        }
+        known.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        known.truncate(most);
+        unknown.truncate(most - known.len());
+        let sum = known.iter().map(|(_, idf)| idf).chain(&unknown).sum();
+        let (terms, idf) = known.into_iter().unzip();
         Ok(Self { terms, idf, sum })
     }
 

@@ -308,6 +308,24 @@ async fn whatever_is_asked_is_answered() {
 }
 
 #[tokio::test]
+async fn what_nobody_says_does_not_hide_what_somebody_does() {
+    let (client, pool) = server::ready().await;
+    write(
+        &client,
+        &[ticket(1, "engine", &["runs"]), ticket(2, "x", &["y"])],
+    )
+    .await;
+    let config = SearchConfig {
+        terms: 2,
+        ..SearchConfig::default()
+    };
+    let mut request = SearchRequest::new("alpha beta gamma delta engine epsilon");
+    request.mode = Mode::Lexical;
+    let hits = service(&pool, config).search(&request).await.unwrap().hits;
+    assert_eq!(ids(&hits), ["acme/rockets#1"]);
+}
+
+#[tokio::test]
 async fn many_at_once_with_few_connections() {
     let (client, pool) = server::ready().await;
     write(&client, &[ticket(1, "engine", &["engine runs"])]).await;
