@@ -247,7 +247,7 @@ async fn grow(client: &tokio_postgres::Client) {
     let table = table(client).await;
     let mut copy = 0;
     client
-        .batch_execute("SET synchronous_commit = off; SET session_replication_role = replica")
+        .batch_execute("SET synchronous_commit = off")
         .await
         .unwrap();
     let (first, last) = {
@@ -321,11 +321,14 @@ async fn recall(client: &tokio_postgres::Client, vectors: &[Vec<f32>]) {
     ];
     for (name, filter) in filters {
         let sql = |order: &str| {
+            // As in `query/src/recall/dense.rs`.
             format!(
-                "SELECT c.ticket_id, c.seq FROM {table} v \
-                 JOIN chunks c ON c.ticket_id = v.ticket_id AND c.text_hash = v.text_hash \
-                 JOIN tickets t ON t.ticket_id = c.ticket_id \
-                 WHERE c.visibility <= 0{filter} ORDER BY {order} LIMIT 100"
+                "SELECT v.ticket_id, c.seq FROM ( \
+                   SELECT v.ticket_id, v.text_hash FROM {table} v ORDER BY {order}) AS v \
+                 CROSS JOIN LATERAL (SELECT c.seq FROM chunks c \
+                   JOIN tickets t ON t.ticket_id = c.ticket_id \
+                   WHERE c.ticket_id = v.ticket_id AND c.text_hash = v.text_hash \
+                   AND c.visibility <= 0{filter} OFFSET 0) AS c LIMIT 100"
             )
         };
         let passes: i64 = client

@@ -68,11 +68,19 @@ impl Vectors {
         let filter = conditions.on_chunk_sql(&mut values);
         let limit = values.bind(Value::Big(as_i64(limit)));
         let sql = match path {
+            // The order comes from the vectors alone, by their index or, where they
+            // are few, by looking at all; each then finds its chunks. Left to
+            // itself, the planner joins all chunks first: it takes the two columns
+            // of the join for independent and expects hardly a row.
             Path::Index => format!(
-                "SELECT c.ticket_id, c.seq, 1 - ({distance}) AS score FROM {table} v \
-                 JOIN chunks c ON c.ticket_id = v.ticket_id AND c.text_hash = v.text_hash \
-                 JOIN tickets t ON t.ticket_id = c.ticket_id \
-                 WHERE true{filter} ORDER BY {distance} LIMIT {limit}"
+                "SELECT v.ticket_id, c.seq, 1 - v.distance AS score FROM ( \
+                   SELECT v.ticket_id, v.text_hash, {distance} AS distance FROM {table} v \
+                   ORDER BY {distance}) AS v \
+                 CROSS JOIN LATERAL (SELECT c.seq FROM chunks c \
+                   JOIN tickets t ON t.ticket_id = c.ticket_id \
+                   WHERE c.ticket_id = v.ticket_id AND c.text_hash = v.text_hash{filter} \
+                   OFFSET 0) AS c \
+                 LIMIT {limit}"
             ),
             // The sum keeps the planner from the index.
             Path::Exact => format!(

@@ -77,6 +77,11 @@ impl Weights {
     }
 }
 
+/// Chunks are scored within so many of the best tickets: a ticket with one of the
+/// best chunks is hardly ever below, and scoring the chunks of all would cost more
+/// than all the rest of a search.
+pub(crate) const WITH_CHUNKS: usize = 1000;
+
 /// What to look for.
 pub(crate) struct Lexical<'a> {
     pub(crate) weights: &'a Weights,
@@ -100,19 +105,19 @@ impl Lexical<'_> {
         read_tickets(client, &self.tickets_sql(limit, within)).await
     }
 
-    /// The `limit` tickets with the best chunks, best first, scored by that
-    /// chunk; of these `within`, where given.
+    /// The `limit` of `tickets` with the best chunks, best first, scored by that
+    /// chunk.
     pub(crate) async fn tickets_by_chunk(
         &self,
         client: &Client,
         limit: usize,
-        within: Option<&[i64]>,
+        tickets: &[i64],
     ) -> Result<Vec<TicketScore>, SearchError> {
-        if self.weights.is_empty() || within.is_some_and(<[i64]>::is_empty) {
+        if self.weights.is_empty() || tickets.is_empty() {
             return Ok(Vec::new());
         }
         let mut values = Values::default();
-        let scored = self.chunks_sql(&mut values, within);
+        let scored = self.chunks_sql(&mut values, tickets);
         let limit = values.bind(big(limit));
         let sql = format!(
             "SELECT ticket_id, max(score) AS best FROM ({scored}) AS s GROUP BY 1 \
@@ -121,17 +126,18 @@ impl Lexical<'_> {
         read_tickets(client, &Statement { sql, values }).await
     }
 
-    /// The `limit` best chunks, best first.
+    /// The `limit` best chunks of `tickets`, best first.
     pub(crate) async fn chunks(
         &self,
         client: &Client,
         limit: usize,
+        tickets: &[i64],
     ) -> Result<Vec<ChunkScore>, SearchError> {
-        if self.weights.is_empty() {
+        if self.weights.is_empty() || tickets.is_empty() {
             return Ok(Vec::new());
         }
         let mut values = Values::default();
-        let scored = self.chunks_sql(&mut values, None);
+        let scored = self.chunks_sql(&mut values, tickets);
         let limit = values.bind(big(limit));
         let sql = format!("{scored} ORDER BY score DESC, ticket_id, seq LIMIT {limit}");
         read(client, &Statement { sql, values }).await
@@ -148,7 +154,7 @@ impl Lexical<'_> {
             return Ok(Vec::new());
         }
         let mut values = Values::default();
-        let scored = self.chunks_sql(&mut values, Some(tickets));
+        let scored = self.chunks_sql(&mut values, tickets);
         let each = values.bind(big(each));
         let sql = format!(
             "SELECT ticket_id, seq, score FROM (SELECT *, row_number() OVER \
@@ -230,22 +236,17 @@ impl Lexical<'_> {
     }
 
     /// A chunk may hold a term in one posting only, so nothing is summed first.
-    fn chunks_sql(&self, values: &mut Values, tickets: Option<&[i64]>) -> String {
+    fn chunks_sql(&self, values: &mut Values, tickets: &[i64]) -> String {
         let weights = self.weights(values);
         let level = values.bind(Value::Small(self.conditions.visibility));
-        let within = match tickets {
-            Some(ids) => format!(
-                " AND p.ticket_id = ANY({})",
-                values.bind(Value::Bigs(ids.to_vec()))
-            ),
-            None => String::new(),
-        };
+        let within = values.bind(Value::Bigs(tickets.to_vec()));
         let filter = self.conditions.on_chunk_sql(values);
         let score = formula(self.chunk_bm25, self.corpus.chunk_len, values);
         format!(
             "WITH {weights}, m AS (SELECT w.idf, c.ticket_id, c.seq, h.tf::float8 AS tf, \
                                           c.lexical_len::float8 AS len \
-               FROM w JOIN postings p ON p.term = w.term AND p.visibility <= {level}{within} \
+               FROM w JOIN postings p ON p.term = w.term AND p.visibility <= {level} \
+                 AND p.ticket_id = ANY({within}) \
                CROSS JOIN LATERAL unnest(p.seqs, p.tfs) AS h(seq, tf) \
                JOIN chunks c ON c.ticket_id = p.ticket_id AND c.seq = h.seq \
                JOIN tickets t ON t.ticket_id = p.ticket_id WHERE true{filter}) \

@@ -11,7 +11,7 @@ use crate::{
     Legs, SearchError,
     fetch::Wanted,
     fuse::{Fused, Lists, fuse},
-    recall::ChunkScore,
+    recall::{ChunkScore, lexical::WITH_CHUNKS},
 };
 use std::{
     collections::{HashMap, HashSet},
@@ -69,10 +69,14 @@ impl Ask<'_> {
         let by_vectors = dense
             .as_ref()
             .map(|dense| dense.chunks(connections.first(), depth));
-        let by_words = self
-            .mode
-            .lexical()
-            .then(|| lexical.chunks(connections.second(), depth));
+        let by_words = self.mode.lexical().then(|| async {
+            let client = connections.second();
+            let tickets = lexical
+                .tickets(client, depth.max(WITH_CHUNKS), None)
+                .await?;
+            let ids: Vec<i64> = tickets.iter().map(|ticket| ticket.ticket_id).collect();
+            lexical.chunks(client, depth, &ids).await
+        });
         let ((near, near_took), (worded, worded_took)) =
             tokio::join!(timed(by_vectors), timed(by_words));
         (work.took.dense, work.took.lexical_chunk) = (near_took, worded_took);

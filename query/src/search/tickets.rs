@@ -11,7 +11,7 @@ use crate::{
     Legs, SearchError,
     fetch::Wanted,
     fuse::{Fused, Lists, fuse},
-    recall::{ChunkScore, TicketScore, sort_tickets},
+    recall::{ChunkScore, TicketScore, lexical::WITH_CHUNKS, sort_tickets},
 };
 use std::{collections::HashSet, time::Instant};
 
@@ -79,11 +79,27 @@ impl Ask<'_> {
             let found = dense.chunks_of_tickets(connections.first(), depth).await?;
             Ok(best_of_tickets(&found))
         });
-        let words = self.mode.lexical();
-        let by_words = words.then(|| lexical.tickets(connections.second(), depth, None));
-        let by_chunks = words.then(|| lexical.tickets_by_chunk(connections.third(), depth, None));
-        let ((near, near_took), (worded, worded_took), (passages, passages_took)) =
-            tokio::join!(timed(by_vectors), timed(by_words), timed(by_chunks));
+        let by_words = async {
+            let words = self.mode.lexical();
+            let (client, deep) = (connections.second(), depth.max(WITH_CHUNKS));
+            let (mut worded, worded_took) =
+                timed(words.then(|| lexical.tickets(client, deep, None))).await;
+            // The chunks of the best are scored when those are known.
+            let ids: Option<Vec<i64>> = match &worded {
+                Some(Ok(found)) => Some(found.iter().map(|ticket| ticket.ticket_id).collect()),
+                Some(Err(_)) | None => None,
+            };
+            let by_chunks = ids
+                .as_deref()
+                .map(|ids| lexical.tickets_by_chunk(client, depth, ids));
+            let passages = timed(by_chunks).await;
+            if let Some(Ok(found)) = &mut worded {
+                found.truncate(depth);
+            }
+            ((worded, worded_took), passages)
+        };
+        let ((near, near_took), ((worded, worded_took), (passages, passages_took))) =
+            tokio::join!(timed(by_vectors), by_words);
         (work.took.dense, work.took.lexical) = (near_took, worded_took);
         work.took.lexical_chunk = passages_took;
         let legs = [
@@ -138,8 +154,7 @@ impl Ask<'_> {
             }
         };
         let by_words = lexical.tickets(connections.second(), absent[1].len(), Some(&absent[1]));
-        let by_chunks =
-            lexical.tickets_by_chunk(connections.third(), absent[2].len(), Some(&absent[2]));
+        let by_chunks = lexical.tickets_by_chunk(connections.third(), absent[2].len(), &absent[2]);
         let (more_near, more_worded, more_passages) =
             tokio::try_join!(by_vectors, by_words, by_chunks)?;
         for (list, more) in [
