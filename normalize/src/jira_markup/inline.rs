@@ -79,7 +79,21 @@ fn link(rest: &str) -> Option<(String, usize)> {
     match (is_address, text == address) {
         (true, true) => Some((address.to_owned(), used)),
         (true, false) => Some((format!("[{}]({address})", inline(text)), used)),
-        (false, _) if body.contains('|') || address.starts_with('#') => {
+        // A page, a ticket or an anchor: no address, but somebody may look for it.
+        (false, _) if body.contains('|') => {
+            let parts = body
+                .split('|')
+                .map(|part| part.trim().trim_start_matches('#'));
+            let mut parts = parts.filter(|part| !part.is_empty());
+            let text = inline(parts.next().unwrap_or_default());
+            let others: Vec<String> = parts.map(inline).filter(|part| *part != text).collect();
+            let others = match others.is_empty() {
+                true => String::new(),
+                false => format!(" ({})", others.join(", ")),
+            };
+            Some((format!("{text}{others}"), used))
+        }
+        (false, _) if address.starts_with('#') => {
             Some((inline(text.trim_start_matches('#')), used))
         }
         // Brackets that somebody just wrote.
