@@ -279,7 +279,8 @@ async fn grow(client: &tokio_postgres::Client) {
                       ticket_refs, lexical_len FROM chunks WHERE ticket_id {of};
              INSERT INTO postings
                SELECT CASE WHEN abs(hashtext(term || '{copy}')) % 5 = 0 THEN term || 'x{copy}' ELSE term END,
-                      ticket_id + {by}, visibility, tf, len, seqs, tfs FROM postings WHERE ticket_id {of};
+                      ticket_id + {by}, visibility, tf, len, seqs, tfs FROM postings WHERE ticket_id {of}
+               ON CONFLICT DO NOTHING;
              INSERT INTO {table}
                SELECT v.ticket_id + {by}, sha256(v.text_hash || '{copy}'::bytea),
                       l2_normalize((SELECT array_agg(e + 0.04 * (random() - 0.5) ORDER BY place)

@@ -69,7 +69,7 @@ impl Ask<'_> {
         let by_vectors = dense
             .as_ref()
             .map(|dense| dense.chunks(connections.first(), depth));
-        let by_words = self.mode.lexical().then(|| async {
+        let by_words = self.mode.lexical().then_some(async {
             let client = connections.second();
             let tickets = lexical
                 .tickets(client, depth.max(WITH_CHUNKS), None)
