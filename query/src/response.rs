@@ -72,7 +72,7 @@ pub struct Took {
     pub dense: f64,
     /// Recall by words over tickets; runs beside the dense one.
     pub lexical: f64,
-    /// Recall by words over chunks; runs beside both.
+    /// Recall by words over chunks of the best tickets; runs after the one before.
     pub lexical_chunk: f64,
     /// Completing each leg's scores and fusing.
     pub fuse: f64,

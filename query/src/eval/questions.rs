@@ -5,8 +5,10 @@ use serde::Deserialize;
 use std::{collections::BTreeMap, path::PathBuf};
 use thiserror::Error;
 
-/// One question.
+/// One question. Fields that are not here are refused: `relevant` under a wrong
+/// name would be a question that expects no answer.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Question {
     /// `owner/repo:kind:n`; unique. What stands before the first colon is the
     /// project that is searched, unless there are `filters`.
