@@ -5,8 +5,8 @@
 //! A copy of a ticket has every fifth term changed, in texts and postings, and its
 //! vectors moved a little, so that no two are equal. Questions are asked over HTTP
 //! by 1 and by 8 clients, beside the bare encoder on the same questions in the same
-//! run. Recall is that of the index walk with the service's settings, compared with
-//! the exact order.
+//! run. Recall is that of the service by its index, compared with itself made to look
+//! at every vector.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -14,20 +14,27 @@
     reason = "a bench prints, and a failure ends it"
 )]
 
+use async_trait::async_trait;
 use serde_json::{Value, json};
 use std::{
+    collections::{HashMap, HashSet},
     io::{BufRead as _, BufReader},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::{
-        Mutex,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
 use tokio_postgres::NoTls;
+use whence_contract::ModelId;
 use whence_model::{Session, Tokenizer, fetch, find};
-use whence_provision::Cache;
+use whence_provision::{Cache, Endpoints};
+use whence_query::{
+    EncodeError, Filters, GroupBy, Hit, Mode, QueryEncoder, SearchConfig, SearchRequest,
+    SearchService, eval::read_questions,
+};
 
 const CHUNKS: i64 = 100_000;
 /// Milliseconds of each part of a search, as it says itself, and of all of it.
@@ -41,10 +48,6 @@ const PARTS: [&str; 8] = [
     "fetch",
     "total",
 ];
-/// As the service sets them.
-const SETTINGS: &str = "SET hnsw.ef_search = 200; SET hnsw.iterative_scan = relaxed_order; \
-                        SET hnsw.max_scan_tuples = 100000; SET jit = off";
-
 fn main() {
     let folder = std::env::var_os("WHENCE_EVAL_DIR").map_or_else(
         || {
@@ -66,24 +69,22 @@ fn main() {
     let _already_there = rustls::crypto::ring::default_provider().install_default();
     let data = tempfile::tempdir().unwrap();
     up(data.path(), &folder, true).wait().unwrap();
-    let vectors = bare(&questions);
+    let known = bare(&questions);
 
     let (mut service, base) = serve(data.path(), &folder);
     println!("the archives as they are:");
     measure(&base, &questions, service.id());
     let runtime = tokio::runtime::Runtime::new().unwrap();
+    let url = postgres(data.path());
     runtime.block_on(async {
-        let client = connect(data.path()).await;
+        let client = connect(&url).await;
         grow(&client).await;
         println!("\n{CHUNKS} chunks made of them:");
     });
     // The corpus is counted anew after some seconds.
     std::thread::sleep(Duration::from_secs(6));
     measure(&base, &questions, service.id());
-    runtime.block_on(async {
-        let client = connect(data.path()).await;
-        recall(&client, &vectors).await;
-    });
+    runtime.block_on(recall(&url, known));
     service.kill().unwrap();
     service.wait().unwrap();
 }
@@ -96,17 +97,10 @@ fn questions(folder: &Path) -> Vec<String> {
         .filter(|path| path.extension().is_some_and(|ext| ext == "jsonl"))
         .collect();
     files.sort();
-    files
-        .iter()
-        .flat_map(|file| {
-            let text = std::fs::read_to_string(file).unwrap();
-            text.lines()
-                .map(|line| {
-                    let question: Value = serde_json::from_str(line).unwrap();
-                    question["query"].as_str().unwrap().to_owned()
-                })
-                .collect::<Vec<_>>()
-        })
+    let questions = read_questions(&files).unwrap();
+    questions
+        .into_iter()
+        .map(|question| question.query)
         .collect()
 }
 
@@ -144,7 +138,7 @@ fn serve(data: &Path, folder: &Path) -> (Child, String) {
 }
 
 /// Encodes every question alone; prints how long that takes.
-fn bare(questions: &[String]) -> Vec<Vec<f32>> {
+fn bare(questions: &[String]) -> Known {
     let spec = find("minilm").unwrap();
     let files = fetch(&spec, &Cache::open(None).unwrap()).unwrap();
     let tokenizer = Tokenizer::load(&files.tokenizer).unwrap();
@@ -158,11 +152,14 @@ fn bare(questions: &[String]) -> Vec<Vec<f32>> {
             ids.truncate(spec.max_tokens);
             let vector = session.run(ids).unwrap();
             times.push(at.elapsed().as_secs_f64() * 1000.0);
-            vector
+            (question.clone(), vector)
         })
         .collect();
     print("the bare encoder", &mut times);
-    vectors
+    Known {
+        model: spec.id(),
+        vectors,
+    }
 }
 
 fn print(what: &str, times: &mut [f64]) {
@@ -229,10 +226,11 @@ fn measure(base: &str, questions: &[String], pid: u32) {
     println!(" memory of the process: {}", resident.unwrap_or("unknown"));
 }
 
-async fn connect(data: &Path) -> tokio_postgres::Client {
-    let file = std::fs::read(data.join("run/endpoints.json")).unwrap();
-    let endpoints: Value = serde_json::from_slice(&file).unwrap();
-    let url = endpoints["postgres_url"].as_str().unwrap();
+fn postgres(data: &Path) -> String {
+    Endpoints::read(data).unwrap().postgres_url
+}
+
+async fn connect(url: &str) -> tokio_postgres::Client {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
     tokio::spawn(connection);
     client
@@ -299,11 +297,35 @@ async fn table(client: &tokio_postgres::Client) -> String {
     format!("vectors_{}", row.unwrap().get::<_, String>(0))
 }
 
-/// Of the 100 nearest chunks, those that the index walk finds, with and without a
-/// filter that leaves a third, and one that leaves a few in a hundred.
-async fn recall(client: &tokio_postgres::Client, vectors: &[Vec<f32>]) {
-    client.batch_execute(SETTINGS).await.unwrap();
-    let table = table(client).await;
+/// Gives each question the vector that it got alone.
+struct Known {
+    model: ModelId,
+    vectors: HashMap<String, Vec<f32>>,
+}
+
+#[async_trait]
+impl QueryEncoder for Known {
+    fn model(&self) -> &ModelId {
+        &self.model
+    }
+
+    async fn encode(&self, query: &str) -> Result<Vec<f32>, EncodeError> {
+        let vector = self.vectors.get(query).cloned();
+        vector.ok_or_else(|| EncodeError("not one of the questions".to_owned()))
+    }
+}
+
+/// Of the 100 nearest chunks, those that the service finds by its index: without a
+/// filter, with one that leaves a third, and with one that leaves a few in a hundred.
+async fn recall(url: &str, known: Known) {
+    let client = connect(url).await;
+    let count = |filter: &str| {
+        let sql = format!(
+            "SELECT count(*) FROM chunks c JOIN tickets t USING (ticket_id) WHERE {filter}"
+        );
+        let client = &client;
+        async move { client.query_one(&sql, &[]).await.unwrap().get::<_, i64>(0) }
+    };
     let project: String = client
         .query_one(
             "SELECT project FROM tickets ORDER BY ticket_id LIMIT 1",
@@ -313,58 +335,55 @@ async fn recall(client: &tokio_postgres::Client, vectors: &[Vec<f32>]) {
         .unwrap()
         .get(0);
     let filters = [
-        ("no filter".to_owned(), String::new()),
+        (Filters::default(), "true".to_owned()),
         (
-            format!("project {project}"),
-            format!(" AND t.project = '{project}'"),
+            Filters::default().with("project", &project).unwrap(),
+            format!("t.project = '{project}'"),
         ),
-        ("reviews".to_owned(), " AND c.kind = 'review'".to_owned()),
+        (
+            Filters::default().with("kind", "review").unwrap(),
+            "c.kind = 'review'".to_owned(),
+        ),
     ];
-    for (name, filter) in filters {
-        let sql = |order: &str| {
-            // As in `query/src/recall/dense.rs`.
-            format!(
-                "SELECT v.ticket_id, c.seq FROM ( \
-                   SELECT v.ticket_id, v.text_hash FROM {table} v ORDER BY {order}) AS v \
-                 CROSS JOIN LATERAL (SELECT c.seq FROM chunks c \
-                   JOIN tickets t ON t.ticket_id = c.ticket_id \
-                   WHERE c.ticket_id = v.ticket_id AND c.text_hash = v.text_hash \
-                   AND c.visibility <= 0{filter} OFFSET 0) AS c LIMIT 100"
-            )
+    let questions: Vec<String> = known.vectors.keys().cloned().collect();
+    let known: Arc<dyn QueryEncoder> = Arc::new(known);
+    // The service itself, once made to walk its index and once to look at all.
+    let service = |exact_below| {
+        let config = SearchConfig {
+            exact_below,
+            ..SearchConfig::default()
         };
-        let passes: i64 = client
-            .query_one(
-                &format!(
-                    "SELECT count(*) FROM chunks c JOIN tickets t USING (ticket_id) WHERE true{filter}"
-                ),
-                &[],
-            )
-            .await
-            .unwrap()
-            .get(0);
-        let (mut found, mut wanted, mut times) = (0, 0, Vec::new());
-        for vector in vectors.iter().step_by(5) {
-            let vector = pgvector::Vector::from(vector.clone());
-            let by_index = sql("v.embedding <=> $1");
-            let at = Instant::now();
-            let walked = client.query(&by_index, &[&vector]).await.unwrap();
-            times.push(at.elapsed().as_secs_f64() * 1000.0);
-            let exact = client
-                .query(&sql("(v.embedding <=> $1) + 0"), &[&vector])
-                .await
-                .unwrap();
-            let key = |row: &tokio_postgres::Row| (row.get::<_, i64>(0), row.get::<_, i32>(1));
-            let walked: Vec<_> = walked.iter().map(key).collect();
-            found += exact
+        let pool = whence_query::pool(url, 4, config.deadline).unwrap();
+        SearchService::new(pool, Some(known.clone()), config)
+    };
+    let (walk, exact) = (service(0), service(usize::MAX));
+    for (filters, sql) in filters {
+        let (mut found, mut wanted) = (0, 0);
+        let (mut walked, mut looked) = (Vec::new(), Vec::new());
+        for question in questions.iter().step_by(5) {
+            let mut request = SearchRequest::new(question.clone());
+            (request.mode, request.group_by, request.k) = (Mode::Dense, GroupBy::Chunk, 100);
+            request.filters = filters.clone();
+            request.include_weak = true;
+            let by_index = walk.search(&request).await.unwrap();
+            let by_all = exact.search(&request).await.unwrap();
+            walked.push(by_index.took_ms.dense);
+            looked.push(by_all.took_ms.dense);
+            let key = |hit: &Hit| (hit.id.clone(), hit.chunks[0].seq);
+            let have: HashSet<_> = by_index.hits.iter().map(key).collect();
+            found += by_all
+                .hits
                 .iter()
-                .filter(|row| walked.contains(&key(row)))
+                .filter(|hit| have.contains(&key(hit)))
                 .count();
-            wanted += exact.len();
+            wanted += by_all.hits.len();
         }
         println!(
-            "  {name}: {passes} chunks pass, recall@100 {:.4}",
+            " {sql}: {} chunks pass, recall@100 {:.4}",
+            count(&sql).await,
             found as f64 / wanted as f64
         );
-        print("the walk", &mut times);
+        print("by the index", &mut walked);
+        print("by looking at all", &mut looked);
     }
 }

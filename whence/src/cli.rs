@@ -1,6 +1,9 @@
 //! The commands, their flags and their help.
 
-use crate::{lookup, manual};
+use crate::{
+    lookup::{self, Narrow},
+    manual,
+};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -248,10 +251,8 @@ pub(crate) struct Hits {
     /// How many hits
     #[arg(short = 'k', long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=200))]
     pub(crate) limit: u32,
-    /// Narrow it: NAME=VALUE, as often as needed (source, project, kind,
-    /// provenance, ticket, author, label, state, created-after …)
-    #[arg(short, long = "filter", value_name = "NAME=VALUE")]
-    pub(crate) filters: Vec<String>,
+    #[command(flatten)]
+    pub(crate) narrow: Narrow,
     /// Only this kind: issue, mr, note, comment …
     #[arg(long = "type", value_name = "KIND")]
     pub(crate) kind: Vec<String>,
@@ -273,9 +274,6 @@ pub(crate) struct Hits {
     /// Show each leg's rank, score and time
     #[arg(long)]
     pub(crate) explain: bool,
-    /// Everywhere, whatever `.project-conf.toml` says
-    #[arg(long)]
-    pub(crate) all_sources: bool,
     #[command(flatten)]
     pub(crate) output: Output,
 }

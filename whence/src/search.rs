@@ -5,12 +5,12 @@ use crate::{
     cli::{Hits, Search, Similar},
     client::Client,
     config::Config,
+    lookup::Narrow,
     print::{self, age, clean},
-    project::Project,
 };
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use serde_json::{Map, Value, json};
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 pub(crate) async fn run(config: &Config, arguments: Search) -> Result<Ending> {
     let mut request = asked(&arguments.hits)?;
@@ -43,7 +43,7 @@ pub(crate) async fn similar(config: &Config, arguments: Similar) -> Result<Endin
 
 /// What both ask.
 fn asked(hits: &Hits) -> Result<Map<String, Value>> {
-    let mut pairs = hits.filters.clone();
+    let mut pairs = hits.narrow.filters.clone();
     let named = [
         ("kind", hits.kind.as_slice()),
         ("author", &hits.author),
@@ -54,10 +54,13 @@ fn asked(hits: &Hits) -> Result<Map<String, Value>> {
     for (name, values) in named {
         pairs.extend(values.iter().map(|value| format!("{name}={value}")));
     }
+    let narrow = Narrow {
+        filters: pairs,
+        all_sources: hits.narrow.all_sources,
+    };
     let mut request = Map::new();
     request.insert("k".into(), json!(hits.limit));
-    let filters = scoped(filters(&pairs)?, hits.all_sources)?;
-    request.insert("filters".into(), json!(filters));
+    request.insert("filters".into(), json!(lists(narrow.parameters()?)));
     request.insert("explain".into(), json!(hits.explain));
     request.insert("include_weak".into(), json!(hits.include_weak));
     Ok(request)
@@ -80,38 +83,13 @@ async fn answer(
     Ok(Ending::Done)
 }
 
-/// With the repository's own scope where none is given.
-fn scoped(mut filters: Map<String, Value>, all_sources: bool) -> Result<Map<String, Value>> {
-    if !all_sources && let Some(project) = Project::here()? {
-        let names = filters.keys().map(String::as_str);
-        for (name, value) in project.scope_beside(names).to_vec() {
-            match filters.entry(name).or_insert_with(|| json!([])) {
-                Value::Array(values) => values.push(value.into()),
-                _ => bail!("a filter of the scope is given already"),
-            }
-        }
+/// The values of each filter, in the order they were given.
+fn lists(pairs: Vec<(String, String)>) -> BTreeMap<String, Vec<String>> {
+    let mut lists: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (name, value) in pairs {
+        lists.entry(name).or_default().push(value);
     }
-    Ok(filters)
-}
-
-/// `NAME=VALUE` pairs as the service's filters; a repeated name becomes a list.
-fn filters(pairs: &[String]) -> Result<Map<String, Value>> {
-    let mut filters: Map<String, Value> = Map::new();
-    for pair in pairs {
-        let Some((name, value)) = pair.split_once('=').filter(|(name, _)| !name.is_empty()) else {
-            bail!("the filter {pair:?} is not NAME=VALUE, such as author=ada");
-        };
-        // The service's own names use underscores.
-        let name = name.replace('-', "_");
-        match filters.get_mut(&name) {
-            None => {
-                filters.insert(name, json!(value));
-            }
-            Some(Value::Array(values)) => values.push(json!(value)),
-            Some(first) => *first = json!([first.clone(), value]),
-        }
-    }
-    Ok(filters)
+    lists
 }
 
 fn render(answer: &Value, explain: bool) -> String {
@@ -206,22 +184,6 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-
-    #[test]
-    fn a_repeated_filter_is_a_list() {
-        let pairs = [
-            "label=a",
-            "author=x",
-            "label=b",
-            "label=c",
-            "created-after=2024-01-01",
-        ];
-        let filters = filters(&pairs.map(str::to_owned)).unwrap();
-        assert_eq!(filters["label"], json!(["a", "b", "c"]));
-        assert_eq!(filters["author"], json!("x"));
-        assert_eq!(filters["created_after"], json!("2024-01-01"));
-        assert!(super::filters(&["label".into()]).is_err());
-    }
 
     #[test]
     fn a_hostile_title_stays_text() {

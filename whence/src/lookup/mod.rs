@@ -27,7 +27,7 @@ use serde_json::Value;
 #[derive(Debug, Args)]
 pub(crate) struct Narrow {
     /// Narrow it: NAME=VALUE, as often as needed (source, project, visibility;
-    /// list and count take all that search takes)
+    /// search, similar, list and count take all filters)
     #[arg(short, long = "filter", value_name = "NAME=VALUE")]
     pub(crate) filters: Vec<String>,
     /// Everywhere, whatever `.project-conf.toml` says
