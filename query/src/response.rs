@@ -40,12 +40,12 @@ pub struct Understood {
 pub struct Miss {
     /// For people.
     pub reason: String,
-    /// The similarity of the nearest chunk, -1 to 1; absent without that leg.
+    /// The similarity of the nearest chunk, -1 to 1; absent where that leg found nothing.
     pub dense: Option<f64>,
     /// What it had to be.
     pub dense_floor: Option<f64>,
     /// The best ticket's part of the BM25 score that the question's terms could
-    /// give, 0 to 1; absent without that leg.
+    /// give, 0 to 1; absent where that leg found nothing.
     pub lexical: Option<f64>,
     /// What it had to be.
     pub lexical_floor: Option<f64>,

@@ -24,6 +24,8 @@ pub(super) struct Question {
     /// What stands in texts as a name: as written, and as BM25 counts it.
     pub(super) names: Vec<(String, String)>,
     pub(super) conditions: Conditions,
+    /// Why nothing at all is left, if nothing is.
+    pub(super) nothing: String,
 }
 
 /// A question under way.

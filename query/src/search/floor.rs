@@ -12,16 +12,13 @@ pub(super) struct Nearest {
 }
 
 impl Nearest {
-    /// From lists that are sorted best first; a leg that found nothing is worth 0.
+    /// From lists that are sorted best first.
     pub(super) fn of<K>(
         found: usize,
         dense: &Option<Vec<(K, f64)>>,
         lexical: &Option<Vec<(K, f64)>>,
     ) -> Self {
-        let best = |list: &Option<Vec<(K, f64)>>| {
-            let list = list.as_ref()?;
-            Some(list.first().map_or(0.0, |(_, score)| *score))
-        };
+        let best = |list: &Option<Vec<(K, f64)>>| Some(list.as_ref()?.first()?.1);
         Self {
             found,
             dense: best(dense),
@@ -55,11 +52,7 @@ impl Ask<'_> {
             })
         };
         if hits.is_empty() {
-            return miss(if self.question.conditions.is_empty() {
-                "nothing holds a word of the question".to_owned()
-            } else {
-                "nothing that the filters leave matches".to_owned()
-            });
+            return miss(self.question.nothing.clone());
         }
         // Few behind a filter: all of them are wanted, however near they are.
         let chosen = !self.question.conditions.is_empty() && nearest.found <= self.request.k;

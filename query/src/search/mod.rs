@@ -17,7 +17,7 @@ use crate::{
     exact,
     filters::Conditions,
     recall::{dense::Vectors, lexical::Weights},
-    syntax,
+    syntax::{self, Parsed},
 };
 use ask::{Ask, Connections, Question};
 use deadpool_postgres::{Client, Pool};
@@ -91,6 +91,7 @@ impl SearchService {
             .holding(&parsed.phrases)
             .excluding(&request.exclude);
         let question = Question {
+            nothing: nothing(&parsed),
             identifiers: exact::candidates(&parsed.text, &parsed.filters),
             names: exact::names(&parsed.text),
             terms: query_terms(&parsed.text),
@@ -242,6 +243,25 @@ impl SearchService {
                 without("encoder_failed", reason)
             }
             Err(error) => without("encoder_failed", error.to_string()),
+        }
+    }
+}
+
+/// Why a question finds nothing at all.
+fn nothing(parsed: &Parsed) -> String {
+    match (parsed.phrases.as_slice(), parsed.filters.is_empty()) {
+        ([], true) => "nothing holds a word of the question".to_owned(),
+        ([], false) => "nothing that the filters leave matches".to_owned(),
+        (phrases, _) => {
+            let left = if parsed.filters.is_empty() {
+                ""
+            } else {
+                " that the filters leave"
+            };
+            format!(
+                "no ticket{left} holds \"{}\" word by word; without the quotes its words are searched for",
+                phrases.join("\" and \"")
+            )
         }
     }
 }

@@ -95,6 +95,7 @@ impl SearchService {
             ));
         }
         let question = Question {
+            nothing: "no other ticket is left to compare with".to_owned(),
             identifiers: Vec::new(),
             names: Vec::new(),
             terms: query_terms(&text),

@@ -60,6 +60,9 @@ async fn filters_and_phrases_in_the_question_hold_in_every_leg() {
         let request = SearchRequest::new(format!("engine \"{odd}\""));
         let response = service.search(&request).await.unwrap();
         assert_eq!(response.hits.len(), 0, "{odd}");
+        let miss = response.miss.unwrap();
+        assert!(miss.reason.contains(odd), "{miss:?}");
+        assert_eq!((miss.dense, miss.lexical), (None, None), "{miss:?}");
     }
 }
 
