@@ -347,7 +347,7 @@ async fn recall(url: &str, known: Known) {
     ];
     let questions: Vec<String> = known.vectors.keys().cloned().collect();
     let known: Arc<dyn QueryEncoder> = Arc::new(known);
-    // The service itself, once made to walk its index and once to look at all.
+    // The service as it is, and once made to look at every vector.
     let service = |exact_below| {
         let config = SearchConfig {
             exact_below,
@@ -356,7 +356,8 @@ async fn recall(url: &str, known: Known) {
         let pool = whence_query::pool(url, 4, config.deadline).unwrap();
         SearchService::new(pool, Some(known.clone()), config)
     };
-    let (walk, exact) = (service(0), service(usize::MAX));
+    let default = SearchConfig::default().exact_below;
+    let (walk, exact) = (service(default), service(usize::MAX));
     for (filters, sql) in filters {
         let (mut found, mut wanted) = (0, 0);
         let (mut walked, mut looked) = (Vec::new(), Vec::new());
@@ -383,7 +384,7 @@ async fn recall(url: &str, known: Known) {
             count(&sql).await,
             found as f64 / wanted as f64
         );
-        print("by the index", &mut walked);
+        print("as it is", &mut walked);
         print("by looking at all", &mut looked);
     }
 }

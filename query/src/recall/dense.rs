@@ -68,20 +68,23 @@ impl Vectors {
         let filter = conditions.on_chunk_sql(&mut values);
         let limit = values.bind(Value::Big(as_i64(limit)));
         let sql = match path {
-            // The order comes from the vectors alone, by their index or, where they
-            // are few, by looking at all; each then finds its chunks. Left to
-            // itself, the planner joins all chunks first: it takes the two columns
-            // of the join for independent and expects hardly a row.
-            Path::Index => format!(
-                "SELECT v.ticket_id, c.seq, 1 - v.distance AS score FROM ( \
-                   SELECT v.ticket_id, v.text_hash, {distance} AS distance FROM {table} v \
-                   ORDER BY {distance}) AS v \
-                 CROSS JOIN LATERAL (SELECT c.seq FROM chunks c \
-                   JOIN tickets t ON t.ticket_id = c.ticket_id \
-                   WHERE c.ticket_id = v.ticket_id AND c.text_hash = v.text_hash{filter} \
-                   OFFSET 0) AS c \
-                 LIMIT {limit}"
-            ),
+            // The order comes from the vectors alone, by their index; each then finds
+            // its chunks, until there are enough. Left to itself, the planner joins
+            // all chunks first: it takes the two columns of the join for independent
+            // and expects hardly a row.
+            Path::Index { reach } => {
+                let reach = values.bind(Value::Big(as_i64(reach)));
+                format!(
+                    "SELECT v.ticket_id, c.seq, 1 - v.distance AS score FROM ( \
+                       SELECT v.ticket_id, v.text_hash, {distance} AS distance FROM {table} v \
+                       ORDER BY {distance} LIMIT {reach}) AS v \
+                     CROSS JOIN LATERAL (SELECT c.seq FROM chunks c \
+                       JOIN tickets t ON t.ticket_id = c.ticket_id \
+                       WHERE c.ticket_id = v.ticket_id AND c.text_hash = v.text_hash{filter} \
+                       OFFSET 0) AS c \
+                     LIMIT {limit}"
+                )
+            }
             // The sum keeps the planner from the index.
             Path::Exact => format!(
                 "SELECT c.ticket_id, c.seq, 1 - ({distance}) AS score \
@@ -96,7 +99,11 @@ impl Vectors {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Path {
-    Index,
+    /// Walks at most `reach` vectors. The planner weighs the walk against looking
+    /// at all by this number; without it, it expects a walk over everything.
+    Index {
+        reach: usize,
+    },
     Exact,
 }
 
@@ -117,8 +124,9 @@ impl Dense<'_> {
         client: &Client,
         limit: usize,
     ) -> Result<Vec<ChunkScore>, SearchError> {
-        if self.path(client).await? == Path::Index {
-            let found = self.run(client, limit, Path::Index).await?;
+        let path = self.path(client, limit).await?;
+        if path != Path::Exact {
+            let found = self.run(client, limit, path).await?;
             if found.len() >= limit {
                 return Ok(found);
             }
@@ -189,14 +197,16 @@ impl Dense<'_> {
         read(client, &statement).await
     }
 
-    async fn path(&self, client: &Client) -> Result<Path, SearchError> {
+    async fn path(&self, client: &Client, limit: usize) -> Result<Path, SearchError> {
+        // Some vectors are of chunks that may not be seen.
+        let near = limit.saturating_mul(2);
         #[expect(clippy::cast_precision_loss, reason = "a bound, far below 2^52")]
         let bound = self.exact_below as f64;
         if self.chunks <= bound {
             return Ok(Path::Exact);
         }
         if self.conditions.is_empty() {
-            return Ok(Path::Index);
+            return Ok(Path::Index { reach: near });
         }
         let mut values = Values::default();
         let filter = self.conditions.on_chunk_sql(&mut values);
@@ -213,7 +223,16 @@ impl Dense<'_> {
         Ok(if count <= as_i64(self.exact_below) {
             Path::Exact
         } else {
-            Path::Index
+            // More than `exact_below` pass: one in so many, at worst.
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a count of rows"
+            )]
+            let one_in = (self.chunks / bound.max(1.0)).ceil() as usize;
+            Path::Index {
+                reach: near.saturating_mul(one_in.max(1)),
+            }
         })
     }
 }
